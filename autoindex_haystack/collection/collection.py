@@ -1,0 +1,212 @@
+"""A collection: corpus, queries and judgments, read from a folder in BEIR layout."""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from autoindex_haystack.collection.qrels import Qrels, qrels_files, read_qrels
+from autoindex_haystack.collection.readers import find_file, read_records, string_field
+from autoindex_haystack.collection.types import Document
+from autoindex_haystack.errors import CollectionError
+
+Progress = Callable[[int], None]
+"""Called now and then with the number of documents read so far."""
+
+_PROGRESS_EVERY = 2_000
+
+
+@dataclass(frozen=True)
+class Collection:
+    """A corpus with judged queries.
+
+    :param name: The folder's name.
+    :param documents: The corpus in the order of its file.
+    :param queries: Query id to text, for the queries with at least one relevant document, in the order of their file.
+    :param qrels: Query id to document id to grade, for those queries. Documents that the corpus lacks are kept, so that
+        they count in the denominator of recall.
+    :param metadata_fields: The metadata fields that programs may see beside the title.
+    :param unjudged_queries: Ids of queries left out because nothing is judged relevant for them.
+    :param unknown_queries: Ids of judged queries that the query file lacks.
+    :param missing_documents: Ids of documents judged relevant that the corpus lacks.
+    """
+
+    name: str
+    documents: Sequence[Document]
+    queries: dict[str, str]
+    qrels: Qrels
+    metadata_fields: tuple[str, ...] = ()
+    unjudged_queries: tuple[str, ...] = ()
+    unknown_queries: tuple[str, ...] = ()
+    missing_documents: tuple[str, ...] = ()
+
+    @cached_property
+    def document_ids(self) -> list[str]:
+        """The ids of all documents, in corpus order."""
+        return [document.doc_id for document in self.documents]
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """sha256 over corpus, queries and judgments, as hexadecimal digits."""
+        digest = hashlib.sha256()
+        for document in self.documents:
+            metadata = json.dumps(document.metadata, sort_keys=True, ensure_ascii=False)
+            for part in (document.doc_id, document.text, metadata):
+                encoded = part.encode("utf-8")
+                digest.update(len(encoded).to_bytes(8, "little"))
+                digest.update(encoded)
+        digest.update(json.dumps([self.queries, self.qrels], sort_keys=True, ensure_ascii=False).encode("utf-8"))
+        return digest.hexdigest()
+
+    def notes(self) -> list[str]:
+        """Returns one sentence for each thing about the collection that a user should know."""
+        notes = []
+        if self.unjudged_queries:
+            notes.append(f"{len(self.unjudged_queries)} queries have no relevant document and are left out.")
+        if self.unknown_queries:
+            notes.append(f"{len(self.unknown_queries)} judged queries are not in the query file and are left out.")
+        if self.missing_documents:
+            notes.append(
+                f"{len(self.missing_documents)} relevant documents are not in the corpus; they count as not found."
+            )
+        return notes
+
+
+def load_collection(
+    folder: str | Path, *, metadata_fields: Iterable[str] = (), progress: Progress | None = None
+) -> Collection:
+    """Read a collection in BEIR layout.
+
+    :param folder: A folder with ``corpus.jsonl``, ``queries.jsonl`` (plain, ``.gz`` or ``.zst``) and ``qrels.tsv``,
+        ``qrels.txt`` or ``qrels/*.tsv``.
+    :param metadata_fields: Names of metadata fields that programs may see. Others stay hidden: fields such as paths or
+        sources can leak what is judged.
+    :param progress: Called with the number of documents read so far.
+    :returns: The collection.
+    :raises CollectionError: If a file is missing or broken; the message names file and line.
+
+    ```python
+    from autoindex_haystack import load_collection
+
+    collection = load_collection("my_collection")
+    print(len(collection.documents), "documents,", len(collection.queries), "judged queries")
+    ```
+    """
+    folder = Path(folder)
+    if not folder.is_dir():
+        msg = f"{folder} is no folder; give a folder with corpus.jsonl, queries.jsonl and qrels.tsv"
+        raise CollectionError(msg)
+    fields = tuple(metadata_fields)
+    queries = read_queries(_need(folder, "queries.jsonl"))
+    qrels = read_qrels(qrels_files(folder))
+    documents = read_corpus(_need(folder, "corpus.jsonl"), fields, progress)
+    return _join(folder.resolve().name, documents, queries, qrels, fields)
+
+
+def load_corpus(
+    path: str | Path, *, metadata_fields: Iterable[str] = (), progress: Progress | None = None
+) -> list[Document]:
+    """Read documents alone, from a corpus file or from the corpus of a collection folder.
+
+    :param path: A JSON-lines file, or a folder with ``corpus.jsonl``.
+    :param metadata_fields: Names of metadata fields that programs may see.
+    :param progress: Called with the number of documents read so far.
+    :returns: The documents.
+    :raises CollectionError: If the file is missing or broken.
+    """
+    path = Path(path)
+    return read_corpus(_need(path, "corpus.jsonl") if path.is_dir() else path, tuple(metadata_fields), progress)
+
+
+def read_corpus(path: Path, metadata_fields: tuple[str, ...], progress: Progress | None = None) -> list[Document]:
+    """Read a corpus file; see :func:`load_corpus`."""
+    documents: list[Document] = []
+    lines: dict[str, int] = {}
+    wanted = set(metadata_fields)
+    for number, record in read_records(path):
+        doc_id = _new_id(record, path, number, lines)
+        title = string_field(record, "title", path, number, default="")
+        text = string_field(record, "text", path, number)
+        given = record.get("metadata") or {}
+        if not isinstance(given, dict):
+            msg = f'{path}, line {number}: the field "metadata" must be an object'
+            raise CollectionError(msg)
+        metadata = {name: given[name] for name in metadata_fields if name in given}
+        wanted.difference_update(metadata)
+        title = title or (given["title"] if isinstance(given.get("title"), str) else "")
+        if title:
+            metadata["title"] = title
+        documents.append(Document(doc_id, text, metadata))
+        if progress and len(documents) % _PROGRESS_EVERY == 0:
+            progress(len(documents))
+    if not documents:
+        msg = f"{path} has no documents; a corpus needs at least one"
+        raise CollectionError(msg)
+    if missing := sorted(wanted - {"title"}):
+        msg = f"{path}: no document has the metadata field {missing[0]!r}; check --metadata-fields"
+        raise CollectionError(msg)
+    return documents
+
+
+def read_queries(path: Path) -> dict[str, str]:
+    """Read a query file.
+
+    :param path: JSON lines with ``_id`` and ``text``.
+    :returns: Query id to text, in the order of the file.
+    :raises CollectionError: If the file is broken, empty or repeats an id.
+    """
+    queries: dict[str, str] = {}
+    lines: dict[str, int] = {}
+    for number, record in read_records(path):
+        query_id = _new_id(record, path, number, lines)
+        queries[query_id] = string_field(record, "text", path, number)
+    if not queries:
+        msg = f"{path} has no queries; at least one is needed"
+        raise CollectionError(msg)
+    return queries
+
+
+def _new_id(record: dict[str, object], path: Path, number: int, lines: dict[str, int]) -> str:
+    """Take the record's id and check that it is new."""
+    identifier = string_field(record, "_id", path, number)
+    if not identifier:
+        msg = f'{path}, line {number}: the field "_id" is empty; give every record an id'
+        raise CollectionError(msg)
+    first = lines.setdefault(identifier, number)
+    if first != number:
+        msg = f"{path}, line {number}: the id {identifier!r} was used before, on line {first}; ids must be unique"
+        raise CollectionError(msg)
+    return identifier
+
+
+def _need(folder: Path, name: str) -> Path:
+    path = find_file(folder, name)
+    if path is None:
+        msg = f"{folder} has no {name} (nor .gz, .zst); a collection needs it"
+        raise CollectionError(msg)
+    return path
+
+
+def _join(
+    name: str, documents: list[Document], queries: dict[str, str], qrels: Qrels, fields: tuple[str, ...]
+) -> Collection:
+    """Keep the queries that have a relevant document and note what is left out or missing."""
+    judged = [q for q in queries if any(grade > 0 for grade in qrels.get(q, {}).values())]
+    if not judged:
+        msg = f"collection {name}: no query has a relevant document (a grade above 0); check that the ids in qrels match"
+        raise CollectionError(msg)
+    kept = {q: qrels[q] for q in judged}
+    known = {document.doc_id for document in documents}
+    missing = {d for grades in kept.values() for d, grade in grades.items() if grade > 0 and d not in known}
+    return Collection(
+        name=name,
+        documents=documents,
+        queries={q: queries[q] for q in judged},
+        qrels=kept,
+        metadata_fields=fields,
+        unjudged_queries=tuple(q for q in queries if q not in kept),
+        unknown_queries=tuple(sorted(q for q in qrels if q not in queries)),
+        missing_documents=tuple(sorted(missing)),
+    )

@@ -1,0 +1,153 @@
+"""Reading collection files line by line: plain, gzip or zstandard, UTF-8, with errors that name file and line."""
+
+import gzip
+import io
+import json
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any
+
+from autoindex_haystack.errors import CollectionError
+
+SUFFIXES = ("", ".gz", ".zst")
+"""How a collection file may be compressed, in the order in which names are tried."""
+
+_BOM = b"\xef\xbb\xbf"
+
+
+def find_file(folder: Path, name: str) -> Path | None:
+    """Find a collection file, plain or compressed.
+
+    :param folder: Where to look.
+    :param name: The file's plain name, such as ``corpus.jsonl``.
+    :returns: The path, or None when there is none.
+    :raises CollectionError: If the file is there more than once (plain and compressed).
+    """
+    found = [path for suffix in SUFFIXES if (path := folder / (name + suffix)).is_file()]
+    if len(found) > 1:
+        msg = f"{folder} has both {found[0].name} and {found[1].name}; keep one of them"
+        raise CollectionError(msg)
+    return found[0] if found else None
+
+
+def read_lines(path: Path) -> Iterator[tuple[int, str]]:
+    """Read a UTF-8 text file, plain or compressed.
+
+    :param path: The file; ``.gz`` and ``.zst`` are decompressed.
+    :returns: Pairs of line number (from 1) and line without its end; blank lines are left out, as are a byte order mark
+        and carriage returns.
+    :raises CollectionError: If the file is missing, damaged or not UTF-8.
+    """
+    number = 0
+    try:
+        with _open(path) as stream:
+            for number, raw in enumerate(stream, start=1):
+                line = raw.removeprefix(_BOM) if number == 1 else raw
+                text = line.decode("utf-8").rstrip("\r\n")
+                if text and not text.isspace():
+                    yield number, text
+    except UnicodeDecodeError as error:
+        msg = f"{path}, line {number}: not UTF-8 (byte 0x{error.object[error.start]:02x}); convert the file to UTF-8"
+        raise CollectionError(msg) from None
+    except FileNotFoundError:
+        msg = f"{path} does not exist; give the path of an existing file"
+        raise CollectionError(msg) from None
+    except (OSError, EOFError, zlib.error) as error:
+        msg = f"{path} cannot be read after line {number} ({error}); check the file"
+        raise CollectionError(msg) from error
+
+
+def read_records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Read a JSON-lines file.
+
+    :param path: The file.
+    :returns: Pairs of line number (from 1) and JSON object.
+    :raises CollectionError: If a line is no JSON object or holds half a surrogate pair.
+    """
+    for number, line in read_lines(path):
+        try:
+            record = json.loads(line)
+        except ValueError as error:
+            msg = f"{path}, line {number}: broken JSON ({error}); mend or remove the line"
+            raise CollectionError(msg) from None
+        except RecursionError:
+            msg = f"{path}, line {number}: JSON nested too deeply; mend or remove the line"
+            raise CollectionError(msg) from None
+        if not isinstance(record, dict):
+            msg = f"{path}, line {number}: a JSON object is needed, this is {_kind(record)}"
+            raise CollectionError(msg)
+        if "\\u" in line:
+            _refuse_surrogates(record, path, number)
+        yield number, record
+
+
+def string_field(record: dict[str, Any], name: str, path: Path, number: int, *, default: str | None = None) -> str:
+    """Take a text field out of a record.
+
+    :param record: The JSON object.
+    :param name: The field's name.
+    :param path: The file, for the message.
+    :param number: The line, for the message.
+    :param default: What a missing or null field means; when not given, a missing field is an error.
+    :returns: The text.
+    :raises CollectionError: If the field is missing or no string.
+    """
+    value = record.get(name, default)
+    if value is None:
+        value = default
+    if isinstance(value, str):
+        return value
+    if value is None:
+        msg = f'{path}, line {number}: the field "{name}" is missing; add it as a string'
+        raise CollectionError(msg)
+    hint = f'; write "{value}" in quotes' if isinstance(value, int | float) and not isinstance(value, bool) else ""
+    msg = f'{path}, line {number}: the field "{name}" must be a string, this is {_kind(value)}{hint}'
+    raise CollectionError(msg)
+
+
+def _open(path: Path) -> IO[bytes]:
+    if path.suffix == ".gz":
+        return io.BufferedReader(gzip.open(path))
+    if path.suffix == ".zst":
+        import zstandard
+
+        return io.BufferedReader(_Zstandard(zstandard.open(path, "rb")))
+    return path.open("rb")
+
+
+class _Zstandard(io.RawIOBase):
+    """A zstandard stream whose damage is reported as an OSError, as gzip does."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        import zstandard
+
+        try:
+            data = self._stream.read(len(buffer))
+        except zstandard.ZstdError as error:
+            raise OSError(str(error)) from error
+        buffer[: len(data)] = data
+        return len(data)
+
+    def close(self) -> None:
+        self._stream.close()
+        super().close()
+
+
+def _refuse_surrogates(value: Any, path: Path, number: int) -> None:
+    try:
+        json.dumps(value, ensure_ascii=False).encode("utf-8")
+    except UnicodeEncodeError:
+        msg = f"{path}, line {number}: half a surrogate pair (\\ud800 to \\udfff) is no text; mend or remove it"
+        raise CollectionError(msg) from None
+
+
+def _kind(value: Any) -> str:
+    kinds = {bool: "a boolean", int: "a number", float: "a number", str: "a string", list: "a list", dict: "an object"}
+    return "null" if value is None else kinds.get(type(value), type(value).__name__)

@@ -1,0 +1,248 @@
+"""J(θ): run a program over the corpus, index its chunks, rank with the fixed retriever, score the queries."""
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from autoindex_haystack.collection import Collection
+from autoindex_haystack.errors import ProgramError
+from autoindex_haystack.evaluation.metrics import DEPTH, OBJECTIVE, PerQuery, means, score_queries
+from autoindex_haystack.program import Program
+from autoindex_haystack.retrieval import BM25Settings, ChunkTable, Index, Ranking, get_backend
+from autoindex_haystack.retrieval.analyzers import has_token
+from autoindex_haystack.sandbox import DocumentFile, Limits, ProgramRunner, check_stability
+
+Progress = Callable[[str, int, int], None]
+"""Called with the name of the phase, how much of it is done and how much there is."""
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """What a program achieved on a set of queries.
+
+    :param program_sha256: The program's hash.
+    :param scores: Query id to metric to value.
+    :param metrics: Metric to mean over the queries.
+    :param chunks: Number of chunks.
+    :param chunk_bytes: Their size in bytes of UTF-8.
+    :param growth: ``chunk_bytes`` relative to the titles and texts of the corpus.
+    :param unreachable: Ids of documents that had a token but have none in any chunk, so that no query finds them.
+    :param state: What the program learned from the corpus.
+    :param rankings: Query id to the best documents' ids and scores.
+    :param seconds: Wall-clock time by phase.
+    """
+
+    program_sha256: str
+    scores: PerQuery
+    metrics: dict[str, float]
+    chunks: int
+    chunk_bytes: int
+    growth: float
+    unreachable: tuple[str, ...]
+    state: dict[str, Any]
+    rankings: dict[str, list[tuple[str, float]]]
+    seconds: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def objective(self) -> float:
+        """Mean Recall@100, what the search maximizes."""
+        return self.metrics[OBJECTIVE]
+
+
+class Evaluator:
+    """Evaluates programs on one collection, with the retriever held fixed. Close it after use.
+
+    :param collection: The collection.
+    :param settings: BM25 parameters and analyzer.
+    :param backend: Name of the engine.
+    :param limits: What a program may use and return.
+    :param workers: Worker processes a program.
+    :param allowed_imports: Modules that programs may import beside the usual ones.
+    :param key: Key of the opaque ids that programs see; fresh when not given.
+
+    ```python
+    from autoindex_haystack.evaluation import Evaluator
+    from autoindex_haystack.program import builtin_program
+
+    with Evaluator(collection) as evaluator:
+        print(evaluator.evaluate(builtin_program("full_document"), collection.queries).metrics)
+    ```
+    """
+
+    def __init__(
+        self,
+        collection: Collection,
+        settings: BM25Settings = BM25Settings(),  # noqa: B008 - frozen
+        *,
+        backend: str = "bm25s",
+        limits: Limits = Limits(),  # noqa: B008 - frozen
+        workers: int = 1,
+        allowed_imports: Sequence[str] = (),
+        key: bytes | None = None,
+    ) -> None:
+        self.collection = collection
+        self.settings = settings
+        self.backend = backend
+        self._limits = limits
+        self._workers = workers
+        self._allowed_imports = tuple(allowed_imports)
+        self._key = key
+        self._documents = DocumentFile(collection.documents)
+        self._reachable = np.fromiter(
+            (_document_has_token(text, metadata, settings.analyzer) for text, metadata in self._texts()), np.bool_
+        )
+
+    def evaluate(
+        self,
+        program: Program,
+        queries: Iterable[str],
+        *,
+        state: Mapping[str, Any] | None = None,
+        progress: Progress | None = None,
+    ) -> Evaluation:
+        """Evaluate a program.
+
+        :param program: The program.
+        :param queries: Ids of the queries to score.
+        :param state: What a frozen component learned before; without it the program calibrates on this corpus.
+        :param progress: Called as the work goes on.
+        :returns: The outcome.
+        :raises ProgramError: If the program fails, breaks a limit or leaves too many documents unreachable.
+        """
+        seconds: dict[str, float] = {}
+        chunks, learned = self.run(program, state=state, seconds=seconds, progress=progress)
+        unreachable = self._check_reachable(chunks)
+        began = time.monotonic()
+        with get_backend(self.backend).build(chunks, self.settings) as index:
+            seconds["index"] = time.monotonic() - began
+            return self.score(program, index, chunks, list(queries), learned, unreachable, seconds)
+
+    def run(
+        self,
+        program: Program,
+        *,
+        state: Mapping[str, Any] | None = None,
+        seconds: dict[str, float] | None = None,
+        progress: Progress | None = None,
+    ) -> tuple[ChunkTable, dict[str, Any]]:
+        """Run a program over the corpus, calibrating first where it does.
+
+        :param program: The program.
+        :param state: A state learned before.
+        :param seconds: Where to note the time of each phase.
+        :param progress: Called as the work goes on.
+        :returns: The chunks and the state.
+        :raises ProgramError: If the program fails or breaks a limit.
+        """
+        program.check(self._allowed_imports)
+        count = len(self._documents)
+        began = time.monotonic()
+        with ProgramRunner(
+            program,
+            self._documents,
+            state=dict(state) if state is not None else None,
+            limits=self._limits,
+            workers=self._workers,
+            allowed_imports=self._allowed_imports,
+            key=self._key,
+        ) as runner:
+            learned = dict(state) if state is not None else runner.calibrate()
+            calibrated = time.monotonic()
+            check_stability(
+                program,
+                self.collection.documents,
+                state=learned,
+                limits=self._limits,
+                allowed_imports=self._allowed_imports,
+            )
+            output = runner.run(progress=(lambda done: progress("documents", done, count)) if progress else None)
+        if seconds is not None:
+            seconds["calibrate"] = calibrated - began
+            seconds["program"] = time.monotonic() - calibrated
+        return output.chunks, learned
+
+    def score(
+        self,
+        program: Program,
+        index: Index,
+        chunks: ChunkTable,
+        queries: Sequence[str],
+        state: dict[str, Any],
+        unreachable: tuple[str, ...],
+        seconds: dict[str, float],
+    ) -> Evaluation:
+        """Rank and score queries on an index of a program's chunks; see :meth:`evaluate`."""
+        began = time.monotonic()
+        texts = [self.collection.queries[query] for query in queries]
+        found = dict(zip(queries, index.search_documents(texts, DEPTH), strict=True))
+        rankings = {query: self._named(ranking) for query, ranking in found.items()}
+        ranked = {query: [document for document, _ in ranking] for query, ranking in rankings.items()}
+        scores = score_queries(ranked, self.collection.qrels)
+        seconds["search"] = time.monotonic() - began
+        size = sum(map(_utf8_length, chunks.texts))
+        return Evaluation(
+            program_sha256=program.sha256,
+            scores=scores,
+            metrics=means(scores),
+            chunks=len(chunks),
+            chunk_bytes=size,
+            growth=size / max(1, self.corpus_bytes),
+            unreachable=unreachable,
+            state=state,
+            rankings=rankings,
+            seconds=seconds,
+        )
+
+    @property
+    def corpus_bytes(self) -> int:
+        """Bytes of all titles and texts."""
+        return sum(_utf8_length(text) + _utf8_length(str(meta.get("title") or "")) for text, meta in self._texts())
+
+    def close(self) -> None:
+        """Release the document file."""
+        self._documents.close()
+
+    def __enter__(self) -> "Evaluator":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _texts(self) -> Iterable[tuple[str, Mapping[str, Any]]]:
+        return ((document.text, document.metadata) for document in self.collection.documents)
+
+    def _named(self, ranking: Ranking) -> list[tuple[str, float]]:
+        ids = self.collection.document_ids
+        return [(ids[d], s) for d, s in zip(ranking.ordinals.tolist(), ranking.scores.tolist(), strict=True)]
+
+    def _check_reachable(self, chunks: ChunkTable) -> tuple[str, ...]:
+        """Find the documents that a program has made unreachable and refuse too many of them."""
+        lost = np.flatnonzero(self._reachable & ~_documents_with_token(chunks, self.settings.analyzer))
+        ids = tuple(self.collection.document_ids[i] for i in lost.tolist())
+        if len(ids) > self._limits.unreachable * len(self._reachable):
+            msg = (
+                f"the program leaves {len(ids)} of {len(self._reachable)} documents without any token, the first is "
+                f"{ids[0]}; index at least their titles, or allow it with --max-unreachable"
+            )
+            raise ProgramError(msg, document_id=ids[0])
+        return ids
+
+
+def _documents_with_token(chunks: ChunkTable, analyzer: str) -> NDArray[np.bool_]:
+    found = np.zeros(len(chunks.document_ids), np.bool_)
+    for document, text in zip(chunks.documents.tolist(), chunks.texts, strict=True):
+        if not found[document] and has_token(text, analyzer):
+            found[document] = True
+    return found
+
+
+def _document_has_token(text: str, metadata: Mapping[str, Any], analyzer: str) -> bool:
+    return has_token(text, analyzer) or has_token(str(metadata.get("title") or ""), analyzer)
+
+
+def _utf8_length(text: str) -> int:
+    return len(text) if text.isascii() else len(text.encode("utf-8"))

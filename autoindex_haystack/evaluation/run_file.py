@@ -1,0 +1,28 @@
+"""TREC run files: six columns, one line a ranked document."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from autoindex_haystack.errors import CollectionError
+from autoindex_haystack.files import atomic_file
+
+RUN_TAG = "autoindex"
+
+
+def write_run_file(path: Path, rankings: Mapping[str, Sequence[tuple[str, float]]], tag: str = RUN_TAG) -> None:
+    """Write a run file, whole or not at all.
+
+    :param path: The file.
+    :param rankings: Query id to pairs of document id and score, best first. Scores are written in full; where two scores
+        are out of order only because they are ordered by their rounded value, the rank column is what counts.
+    :param tag: The last column.
+    :raises CollectionError: If an id holds white space, which the format cannot express.
+    :raises RunError: If the file cannot be written.
+    """
+    with atomic_file(path) as temporary, temporary.open("w", encoding="utf-8") as file:
+        for query, ranking in rankings.items():
+            for rank, (document, score) in enumerate(ranking, start=1):
+                if len(query.split()) != 1 or len(document.split()) != 1:
+                    msg = f"query {query!r}, document {document!r}: a run file cannot hold ids with white space"
+                    raise CollectionError(msg)
+                file.write(f"{query} Q0 {document} {rank} {score:.6f} {tag}\n")

@@ -1,0 +1,23 @@
+"""The frozen component on disk: written by every search, loaded by Haystack pipelines, verified before it runs."""
+
+from autoindex_haystack.frozen.component import (
+    FrozenComponent,
+    load_frozen,
+    new_manifest,
+    verify_frozen,
+    write_frozen,
+)
+from autoindex_haystack.frozen.manifest import ComponentSettings, Figures, LearnedOn, Manifest, Step
+
+__all__ = [
+    "ComponentSettings",
+    "Figures",
+    "FrozenComponent",
+    "LearnedOn",
+    "Manifest",
+    "Step",
+    "load_frozen",
+    "new_manifest",
+    "verify_frozen",
+    "write_frozen",
+]

@@ -1,0 +1,1 @@
+"""Programs that come with the package; they run in the sandbox like any other."""

@@ -1,0 +1,125 @@
+"""The one seam between the optimizer and whoever suggests programs.
+
+A proposer is a pure function of the state it is given: all its memory is the history, so that a run can be resumed. It
+never runs a program; it may only ask ``state.check``.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from autoindex_haystack.collection import Document, Qrels
+from autoindex_haystack.evaluation import Evaluation
+from autoindex_haystack.program import Program
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """A suggested program.
+
+    :param source: The program's source.
+    :param idea: One line that says what it does differently.
+    :param rationale: Why it should help, with the evidence.
+    :param parents: Hashes of the programs it was made from.
+    """
+
+    source: str
+    idea: str
+    rationale: str = ""
+    parents: tuple[str, ...] = ()
+
+    @property
+    def sha256(self) -> str:
+        """The program's hash."""
+        return Program(self.source).sha256
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a candidate.
+
+    :param iteration: The iteration in which it was tried, from 1.
+    :param candidate: The candidate.
+    :param evaluation: Its figures on the validation queries; None when it failed.
+    :param error: Why it failed, in a sentence; empty otherwise.
+    :param gain: Its objective minus the incumbent's of that iteration; None when it failed.
+    :param fixed: Validation queries with a higher objective than under the incumbent.
+    :param broken: Validation queries with a lower one.
+    :param combined: Whether it combines several improvements of its iteration.
+    :param adopted: Whether it became the incumbent.
+    """
+
+    iteration: int
+    candidate: Candidate
+    evaluation: Evaluation | None = None
+    error: str = ""
+    gain: float | None = None
+    fixed: tuple[str, ...] = ()
+    broken: tuple[str, ...] = ()
+    combined: bool = False
+    adopted: bool = False
+
+
+@dataclass(frozen=True)
+class CollectionView:
+    """What a proposer may see of a collection: the corpus and the validation queries, never the held-out ones.
+
+    :param documents: The corpus.
+    :param queries: Validation query ids and texts.
+    :param qrels: Their judgments.
+    :param analyzer: The analyzer of the fixed retriever.
+    """
+
+    documents: Sequence[Document]
+    queries: Mapping[str, str]
+    qrels: Qrels
+    analyzer: str
+
+
+@dataclass(frozen=True)
+class ProposerState:
+    """Everything that a proposal may depend on.
+
+    :param seed: The run's seed.
+    :param iteration: The current iteration, from 1.
+    :param number: How many candidates are wanted.
+    :param collection: The view of the collection.
+    :param incumbent: The best program so far.
+    :param evaluation: Its figures and rankings on the validation queries.
+    :param baseline: The same of the baseline.
+    :param history: All outcomes so far, oldest first.
+    :param check: The static check: a program's source to its problems, empty when there are none.
+    """
+
+    seed: int
+    iteration: int
+    number: int
+    collection: CollectionView
+    incumbent: Program
+    evaluation: Evaluation
+    baseline: Evaluation
+    history: Sequence[Outcome] = field(default_factory=tuple)
+    check: Callable[[str], list[str]] = lambda _: []
+
+
+class Proposer(Protocol):
+    """Whoever suggests programs."""
+
+    name: str
+
+    def propose(self, state: ProposerState) -> list[Candidate]:
+        """Suggest programs to try next.
+
+        :param state: What there is to know.
+        :returns: At most ``state.number`` candidates; fewer, or none, when there is nothing left to try.
+        """
+        ...
+
+    def combine(self, state: ProposerState, improvements: Sequence[Outcome]) -> Candidate | None:
+        """Join several improvements of one iteration in one program.
+
+        :param state: What there is to know.
+        :param improvements: Two or more outcomes, the best first.
+        :returns: A candidate, or None when they cannot be joined.
+        """
+        ...

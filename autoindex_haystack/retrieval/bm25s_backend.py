@@ -1,0 +1,106 @@
+"""The bm25s engine: the ``lucene`` scoring of the bm25s package with exact chunk lengths, in memory.
+
+bm25s has no safe behaviour at the edges (``k`` beyond the corpus, empty corpora, padding with score 0), so only its
+index and its score function are used; selecting and ordering hits is done by :mod:`autoindex_haystack.retrieval.ranking`.
+"""
+
+from collections.abc import Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from autoindex_haystack.errors import BackendError
+from autoindex_haystack.retrieval.analyzers import tokenize, tokenize_corpus
+from autoindex_haystack.retrieval.index import ChunkTable, Index
+from autoindex_haystack.retrieval.ranking import Hits
+from autoindex_haystack.retrieval.settings import BM25Settings
+from autoindex_haystack.retrieval.storage import FORMAT_VERSION, IndexHeader, index_folder, read_index
+
+
+class Bm25sIndex(Index):
+    """A bm25s index.
+
+    ```python
+    from autoindex_haystack.retrieval import BM25Settings, Bm25sIndex, ChunkTable
+
+    index = Bm25sIndex.build(ChunkTable.of_texts(["a heated wing", "a cold engine"]), BM25Settings())
+    [ranking] = index.search_documents(["heated wings and wing tips"], top_k=100)
+    assert ranking.ordinals.tolist() == [0]
+    ```
+    """
+
+    backend: ClassVar[str] = "bm25s"
+
+    def __init__(
+        self, engine: Any, settings: BM25Settings, documents: NDArray[np.int64], document_ids: Sequence[str]
+    ) -> None:
+        """Use :meth:`build` or :meth:`load`; ``engine`` is None when no chunk has a token."""
+        self._engine = engine
+        self._closed = False
+        self.settings = settings
+        self.documents = documents
+        self.document_ids = document_ids
+
+    @classmethod
+    def build(cls, chunks: ChunkTable, settings: BM25Settings, folder: Path | None = None) -> "Bm25sIndex":
+        tokens, vocabulary = tokenize_corpus(chunks.texts, settings.analyzer)
+        engine = None
+        if vocabulary:
+            import bm25s
+
+            engine = bm25s.BM25(method="lucene", k1=settings.k1, b=settings.b, backend="numpy")
+            engine.index((tokens, vocabulary), create_empty_token=False, show_progress=False)
+        index = cls(engine, settings, chunks.documents, chunks.document_ids)
+        if folder is not None:
+            index.save(folder)
+        return index
+
+    @classmethod
+    def load(cls, folder: Path) -> "Bm25sIndex":
+        header, documents, ids = read_index(folder, cls.backend)
+        engine = None
+        if (folder / "bm25s").is_dir():
+            import bm25s
+
+            try:
+                engine = bm25s.BM25.load(folder / "bm25s", load_corpus=False)
+            except (OSError, ValueError, KeyError) as error:
+                msg = f"the bm25s index in {folder} is damaged; build it anew ({error})"
+                raise BackendError(msg) from error
+        return cls(engine, header.settings, documents, ids)
+
+    def save(self, folder: Path) -> None:
+        header = IndexHeader(
+            format_version=FORMAT_VERSION,
+            backend=self.backend,
+            settings=self.settings,
+            chunks=len(self),
+            versions={"bm25s": version("bm25s"), "autoindex-haystack": version("autoindex-haystack")},
+        )
+        with index_folder(folder, header, self.documents, self.document_ids) as temporary:
+            if self._engine is not None:
+                self._engine.save(temporary / "bm25s", show_progress=False)
+
+    def candidates(self, query: str, depth: int, allowed: NDArray[np.bool_] | None = None) -> Hits:
+        if self._closed:
+            msg = "the index is closed; load it again"
+            raise BackendError(msg)
+        if self._engine is None:
+            return Hits.none()
+        numbers = self._engine.get_tokens_ids(tokenize(query, self.settings.analyzer))
+        if not numbers:
+            return Hits.none()
+        scores: NDArray[np.float32] = self._engine.get_scores_from_ids(numbers)
+        found = np.flatnonzero(scores > 0 if allowed is None else (scores > 0) & allowed)
+        exhausted = len(found) <= depth
+        if not exhausted:
+            cut = np.partition(scores[found], -depth)[-depth]
+            found = found[scores[found] >= cut]
+        return Hits(found, scores[found], exhausted)
+
+    def close(self) -> None:
+        self._engine = None
+        self._closed = True

@@ -1,0 +1,190 @@
+"""The one interface of all retrieval engines, and how an engine is found by name.
+
+An engine only says which chunks have the best raw scores (:meth:`Index.candidates`); order, rounding, ties, MaxP and
+how deep to look belong to :mod:`autoindex_haystack.retrieval.ranking`. Engines are found through the entry-point group
+``autoindex_haystack.backends``, so that nothing here imports Lucene.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from autoindex_haystack.errors import BackendError
+from autoindex_haystack.retrieval import ranking
+from autoindex_haystack.retrieval.ranking import Hits, Ranking
+from autoindex_haystack.retrieval.settings import BM25Settings
+
+ENTRY_POINT_GROUP = "autoindex_haystack.backends"
+
+
+@dataclass(frozen=True)
+class ChunkTable:
+    """The chunks of a corpus in bulk.
+
+    :param texts: The index text of each chunk.
+    :param documents: int64, shape (chunks,): the ordinal of each chunk's document in ``document_ids``, not decreasing.
+    :param document_ids: The ids of all documents, also of those without a chunk.
+    """
+
+    texts: Sequence[str]
+    documents: NDArray[np.int64]
+    document_ids: Sequence[str]
+
+    def __post_init__(self) -> None:
+        if len(self.texts) != len(self.documents):
+            msg = f"{len(self.texts)} texts but {len(self.documents)} document ordinals"
+            raise ValueError(msg)
+        if len(self.documents) and (np.diff(self.documents) < 0).any():
+            msg = "the chunks of a document must stand together, documents in the order of document_ids"
+            raise ValueError(msg)
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    @classmethod
+    def of_texts(cls, texts: Sequence[str], document_ids: Sequence[str] | None = None) -> "ChunkTable":
+        """Make a table of one chunk a document.
+
+        :param texts: One text a document.
+        :param document_ids: The documents' ids; the positions as strings when not given.
+        :returns: The table.
+        """
+        ids = [str(i) for i in range(len(texts))] if document_ids is None else document_ids
+        return cls(texts, np.arange(len(texts), dtype=np.int64), ids)
+
+    def chunk_ids(self) -> list[str]:
+        """Returns the id of each chunk: ``<doc_id>#<ordinal within the document>``."""
+        starts = np.searchsorted(self.documents, self.documents, side="left")
+        within = np.arange(len(self.documents)) - starts
+        return [f"{self.document_ids[d]}#{n}" for d, n in zip(self.documents.tolist(), within.tolist(), strict=True)]
+
+
+class Index(ABC):
+    """A BM25 index over chunks, closed after use (also as a context manager).
+
+    Subclasses fill ``settings``, ``documents`` and ``document_ids`` (see :class:`ChunkTable`) when they build or load.
+    """
+
+    backend: ClassVar[str]
+    settings: BM25Settings
+    documents: NDArray[np.int64]
+    document_ids: Sequence[str]
+
+    @classmethod
+    @abstractmethod
+    def build(cls, chunks: ChunkTable, settings: BM25Settings, folder: Path | None = None) -> "Index":
+        """Build an index.
+
+        :param chunks: The chunks.
+        :param settings: BM25 parameters and analyzer.
+        :param folder: Where to build an index that stays on disk; in memory or in a temporary folder when not given.
+        :returns: The index, ready to search.
+        :raises BackendError: If the engine is missing or fails.
+        """
+
+    @classmethod
+    @abstractmethod
+    def load(cls, folder: Path) -> "Index":
+        """Open an index that :meth:`save` wrote.
+
+        :param folder: The index folder.
+        :returns: The index, ready to search.
+        :raises BackendError: If the folder holds no complete index of this engine.
+        """
+
+    @abstractmethod
+    def save(self, folder: Path) -> None:
+        """Write the index, atomically: afterwards the folder holds it whole, or does not exist.
+
+        :param folder: The index folder; it must not exist yet.
+        :raises BackendError: If the folder exists or cannot be written.
+        """
+
+    @abstractmethod
+    def candidates(self, query: str, depth: int, allowed: NDArray[np.bool_] | None = None) -> Hits:
+        """Find at least the ``depth`` best chunks by raw score, in any order.
+
+        :param query: The query's text.
+        :param depth: How many chunks to return at least, when so many have a score above 0.
+        :param allowed: bool, shape (chunks,): chunks that may be returned; all when not given.
+        :returns: Hits with scores above 0. Unless ``exhausted``, no chunk left out scores above the lowest one returned.
+        """
+
+    def candidates_many(
+        self, queries: Sequence[str], depth: int, allowed: NDArray[np.bool_] | None = None
+    ) -> list[Hits]:
+        """:meth:`candidates` for several queries; engines that search in parallel override it."""
+        return [self.candidates(query, depth, allowed) for query in queries]
+
+    @abstractmethod
+    def close(self) -> None:
+        """Release files and memory; searching afterwards is an error. Closing twice is fine."""
+
+    def __len__(self) -> int:
+        return len(self.documents)
+
+    def __enter__(self) -> "Index":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @cached_property
+    def document_order(self) -> NDArray[np.int64]:
+        """int64, shape (documents,): the rank of each document's id by code point; the tie-breaker."""
+        return ranking.code_point_order(self.document_ids)
+
+    def search(
+        self, queries: Sequence[str], top_k: int, allowed: NDArray[np.bool_] | None = None
+    ) -> list[Ranking]:
+        """Rank chunks.
+
+        :param queries: The queries' texts.
+        :param top_k: How many chunks at most; may exceed the corpus.
+        :param allowed: bool, shape (chunks,): chunks that may be returned; all when not given.
+        :returns: For each query the chunk ordinals and scores, best first; empty when nothing scores above 0.
+        """
+        return ranking.rank_chunks(self, queries, top_k, allowed)
+
+    def search_documents(
+        self, queries: Sequence[str], top_k: int, allowed: NDArray[np.bool_] | None = None
+    ) -> list[Ranking]:
+        """Rank documents by MaxP: a document's score is that of its best chunk.
+
+        :param queries: The queries' texts.
+        :param top_k: How many documents at most; may exceed the corpus.
+        :param allowed: bool, shape (chunks,): chunks that may count; all when not given.
+        :returns: For each query the document ordinals, scores and best chunks, best first.
+        """
+        return ranking.rank_documents(self, queries, top_k, allowed)
+
+
+def backend_names() -> list[str]:
+    """Returns the names of the installed engines."""
+    return sorted({point.name for point in entry_points(group=ENTRY_POINT_GROUP)})
+
+
+def get_backend(name: str) -> type[Index]:
+    """Find an engine by its name.
+
+    :param name: For example ``bm25s`` or ``lucene``.
+    :returns: The engine's index class.
+    :raises BackendError: If no such engine is installed or its package cannot be imported.
+    """
+    for point in entry_points(group=ENTRY_POINT_GROUP):
+        if point.name == name:
+            try:
+                backend: Any = point.load()
+            except ImportError as error:
+                msg = f"the {name} engine cannot be imported ({error}); run `autoindex doctor`"
+                raise BackendError(msg) from error
+            return backend  # type: ignore[no-any-return]
+    msg = f"no retrieval engine named {name!r}; installed: {', '.join(backend_names()) or 'none'}"
+    raise BackendError(msg)

@@ -1,0 +1,171 @@
+"""Order, rounding, MaxP and how deep to look: owned here alone, for every engine.
+
+The order of chunks is (-round(score, 4), document id by code point, chunk ordinal); the order of documents after MaxP is
+(-round(score, 4), document id by code point). Engines differ in the last bits of a float and in how they break ties;
+rounding first makes their rankings comparable. Returned scores stay unrounded.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+ROUNDING = 10_000
+"""Scores are ordered by ``rint(score * ROUNDING)``, that is rounded to four decimals."""
+
+MAXP_DEPTH = 10_000
+"""MaxP looks at no fewer chunks than these, as the paper does."""
+
+_MARGIN = 100
+"""Chunks asked for beyond ``top_k`` at first, so that ties at the cut are seldom a reason to ask again."""
+
+_DEEPER = 4
+"""Factor by which the pool of chunks grows while the answer is not certain."""
+
+
+@dataclass(frozen=True)
+class Hits:
+    """Chunks that an engine found, in no particular order.
+
+    :param ordinals: int64, shape (hits,): chunk ordinals.
+    :param scores: float32, shape (hits,): raw scores, above 0.
+    :param exhausted: True when no other chunk scores above 0.
+    """
+
+    ordinals: NDArray[np.int64]
+    scores: NDArray[np.float32]
+    exhausted: bool
+
+    @classmethod
+    def none(cls) -> "Hits":
+        """Returns the hits of a query that matches nothing."""
+        return cls(np.empty(0, np.int64), np.empty(0, np.float32), True)
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """A ranked list, best first.
+
+    :param ordinals: int64, shape (ranks,): ordinals of chunks, or of documents after MaxP.
+    :param scores: float32, shape (ranks,): raw scores.
+    :param chunks: int64, shape (ranks,): after MaxP each document's best chunk; otherwise the same as ``ordinals``.
+    """
+
+    ordinals: NDArray[np.int64]
+    scores: NDArray[np.float32]
+    chunks: NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.ordinals)
+
+
+class Searchable(Protocol):
+    """What ranking needs of an index; see :class:`autoindex_haystack.retrieval.index.Index`."""
+
+    documents: NDArray[np.int64]
+
+    @property
+    def document_order(self) -> NDArray[np.int64]: ...
+
+    def candidates_many(
+        self, queries: Sequence[str], depth: int, allowed: NDArray[np.bool_] | None = None
+    ) -> list[Hits]: ...
+
+
+def rounded(scores: NDArray[np.float32]) -> NDArray[np.int64]:
+    """Returns scores rounded to four decimals, as int64 multiples of 0.0001."""
+    return np.rint(scores.astype(np.float64) * ROUNDING).astype(np.int64)
+
+
+def code_point_order(ids: Sequence[str]) -> NDArray[np.int64]:
+    """Returns for each id its rank among all ids by code point; int64, shape (ids,)."""
+    order = np.empty(len(ids), np.int64)
+    order[sorted(range(len(ids)), key=ids.__getitem__)] = np.arange(len(ids))
+    return order
+
+
+def rank_chunks(
+    index: Searchable, queries: Sequence[str], top_k: int, allowed: NDArray[np.bool_] | None = None
+) -> list[Ranking]:
+    """Rank chunks; see :meth:`autoindex_haystack.retrieval.index.Index.search`."""
+
+    def best(hits: Hits) -> Ranking | None:
+        order = np.lexsort((hits.ordinals, index.document_order[index.documents[hits.ordinals]], -rounded(hits.scores)))
+        ranking = _take(hits, order[:top_k])
+        return ranking if _certain(ranking, hits, top_k) else None
+
+    return _deepen(index, queries, top_k + _MARGIN, allowed, best) if top_k > 0 else [_empty() for _ in queries]
+
+
+def rank_documents(
+    index: Searchable, queries: Sequence[str], top_k: int, allowed: NDArray[np.bool_] | None = None
+) -> list[Ranking]:
+    """Rank documents by their best chunk; see :meth:`autoindex_haystack.retrieval.index.Index.search_documents`.
+
+    The pool of chunks grows until no chunk outside it could change the first ``top_k`` documents.
+    """
+
+    def best(hits: Hits) -> Ranking | None:
+        ranking = max_p(hits, index.documents, index.document_order, top_k)
+        return ranking if _certain(ranking, hits, top_k) else None
+
+    return _deepen(index, queries, max(top_k + _MARGIN, MAXP_DEPTH), allowed, best) if top_k > 0 else [_empty() for _ in queries]
+
+
+def max_p(
+    hits: Hits, documents: NDArray[np.int64], document_order: NDArray[np.int64], top_k: int
+) -> Ranking:
+    """Score documents by their best chunk and order them.
+
+    :param hits: Chunks and scores.
+    :param documents: int64, shape (chunks,): the document of each chunk.
+    :param document_order: int64, shape (documents,): rank of each document's id by code point.
+    :param top_k: How many documents at most.
+    :returns: The ranking of documents. Among chunks whose scores round to the same, the first stands for its document.
+    """
+    if not len(hits.ordinals):
+        return _empty()
+    owners = documents[hits.ordinals]
+    order = np.lexsort((hits.ordinals, -rounded(hits.scores), owners))
+    owners = owners[order]
+    first = np.flatnonzero(np.r_[True, owners[1:] != owners[:-1]])
+    found, scores = owners[first], np.maximum.reduceat(hits.scores[order], first)
+    best = np.lexsort((document_order[found], -rounded(scores)))[:top_k]
+    return Ranking(found[best], scores[best], hits.ordinals[order[first[best]]])
+
+
+def _take(hits: Hits, order: NDArray[np.intp]) -> Ranking:
+    chunks = hits.ordinals[order]
+    return Ranking(chunks, hits.scores[order], chunks)
+
+
+def _empty() -> Ranking:
+    return Ranking(np.empty(0, np.int64), np.empty(0, np.float32), np.empty(0, np.int64))
+
+
+def _certain(ranking: Ranking, hits: Hits, top_k: int) -> bool:
+    """Whether no chunk outside the hits could enter the ranking: its last score must round above all unseen ones."""
+    if hits.exhausted:
+        return True
+    return len(ranking) == top_k and bool(rounded(ranking.scores[-1:])[0] > rounded(hits.scores.min(keepdims=True))[0])
+
+
+def _deepen(
+    index: Searchable,
+    queries: Sequence[str],
+    depth: int,
+    allowed: NDArray[np.bool_] | None,
+    best: Callable[[Hits], Ranking | None],
+) -> list[Ranking]:
+    """Ask the index for more and more chunks for the queries whose ranking is not certain yet."""
+    rankings: list[Ranking | None] = [None] * len(queries)
+    open_queries = list(range(len(queries)))
+    while open_queries:
+        found = index.candidates_many([queries[i] for i in open_queries], depth, allowed)
+        for i, hits in zip(open_queries, found, strict=True):
+            rankings[i] = best(hits)
+        open_queries = [i for i in open_queries if rankings[i] is None]
+        depth *= _DEEPER
+    return [ranking for ranking in rankings if ranking is not None]

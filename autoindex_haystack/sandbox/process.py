@@ -1,0 +1,158 @@
+"""One worker process as the host sees it: start, commands, frames, deadline, end."""
+
+import json
+import mmap
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from autoindex_haystack.errors import SandboxError
+from autoindex_haystack.sandbox import worker
+
+LOG_BYTES = 64 << 10
+"""How much of the end of a worker's log is kept."""
+
+_READ = 1 << 20
+
+
+class WorkerProcess:
+    """A fresh interpreter with an empty environment, in a process group of its own.
+
+    :param documents: Descriptor of the document file.
+    :param hash_seed: The worker's PYTHONHASHSEED.
+    :raises SandboxError: If no interpreter can be started.
+    """
+
+    def __init__(self, documents: int, hash_seed: int = 0) -> None:
+        self._page_file = tempfile.TemporaryFile(prefix="autoindex-")  # noqa: SIM115 - closed by close()
+        self._page_file.truncate(worker.PAGE)
+        self._page = mmap.mmap(self._page_file.fileno(), worker.PAGE)
+        self._process = _spawn(documents, self._page_file.fileno(), hash_seed)
+        assert self._process.stdin and self._process.stdout and self._process.stderr
+        self.results = self._process.stdout.fileno()
+        self.log = self._process.stderr.fileno()
+        for descriptor in (self.results, self.log):
+            os.set_blocking(descriptor, False)
+        self._buffer = bytearray()
+        self._log = bytearray()
+
+    def send(self, command: dict[str, Any]) -> None:
+        """Send a command. A worker that is gone is noticed when its results are read."""
+        stdin = self._process.stdin
+        assert stdin
+        with suppress(BrokenPipeError):
+            stdin.write(json.dumps(command).encode("utf-8") + b"\n")
+            stdin.flush()
+
+    def frames(self, largest: int) -> Iterator[tuple[bytes, bytes]]:
+        """Read what has arrived and give the frames that are whole.
+
+        :param largest: Bytes that a frame may have.
+        :returns: Pairs of kind and payload.
+        :raises EOFError: If the worker has closed its results.
+        :raises SandboxError: If a frame is no frame or larger than allowed.
+        """
+        ended = not self._read()
+        head = worker.FRAME
+        while len(self._buffer) >= head.size:
+            kind, length = head.unpack_from(self._buffer)
+            if kind not in (worker.READY, worker.BLOCK, worker.STATE, worker.FAILED) or length > largest:
+                msg = "the worker sent a result that breaks the protocol"
+                raise SandboxError(msg)
+            if len(self._buffer) < head.size + length:
+                break
+            payload = bytes(memoryview(self._buffer)[head.size : head.size + length])
+            del self._buffer[: head.size + length]
+            yield kind, payload
+        if ended:
+            raise EOFError
+
+    def _read(self) -> bool:
+        """Read what has arrived; False at the end of the stream."""
+        with suppress(BlockingIOError):
+            while True:
+                data = os.read(self.results, _READ)
+                if not data:
+                    return False
+                self._buffer += data
+                if len(data) < _READ:
+                    return True
+        return True
+
+    def drain_log(self) -> bool:
+        """Take over what the worker wrote to its log; False at the end of the stream."""
+        with suppress(BlockingIOError):
+            data = os.read(self.log, _READ)
+            self._log += data
+            del self._log[:-LOG_BYTES]
+            return bool(data)
+        return True
+
+    @property
+    def log_text(self) -> str:
+        """The end of what the program printed and the interpreter complained about."""
+        return self._log.decode("utf-8", "replace")
+
+    @property
+    def position(self) -> int | None:
+        """The ordinal of the document at which the program is, or None."""
+        value = int.from_bytes(self._page[:8], "little")
+        return value - 1 if value else None
+
+    @property
+    def pid(self) -> int:
+        """The process id, which is also the process group."""
+        return self._process.pid
+
+    def ending(self) -> str:
+        """Kill what is left and say how the process ended."""
+        self.close()
+        code = self._process.returncode
+        if code is not None and code < 0:
+            with suppress(ValueError):
+                return f"was ended by {signal.Signals(-code).name}"
+        return f"ended with code {code}"
+
+    def close(self) -> None:
+        """Kill the process group and release everything. Closing twice is fine."""
+        with suppress(ProcessLookupError, PermissionError):
+            if self._process.returncode is None:
+                os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+        for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
+            if stream:
+                with suppress(OSError):
+                    stream.close()
+        self._page_file.close()
+
+
+def _spawn(documents: int, page: int, hash_seed: int) -> subprocess.Popen[bytes]:
+    if not sys.executable:
+        msg = "this process does not know its Python interpreter (sys.executable), so no worker can be started"
+        raise SandboxError(msg)
+    # The small shell-free step in between puts the two inherited descriptors where the worker expects them.
+    place = (
+        f"import os,runpy;os.dup2({documents},100);os.dup2({page},101);"
+        f"os.dup2(100,{worker.DOCUMENTS});os.dup2(101,{worker.PROGRESS});os.closerange(5,256);"
+        f"runpy.run_path({str(Path(worker.__file__))!r},run_name='__main__')"
+    )
+    try:
+        return subprocess.Popen(
+            [sys.executable, "-s", "-S", "-B", "-P", "-X", "utf8", "-c", place],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env={"PYTHONHASHSEED": str(hash_seed)},
+            cwd="/",
+            pass_fds=(documents, page),
+            start_new_session=True,
+        )
+    except OSError as error:
+        msg = f"no worker can be started from {sys.executable} ({error})"
+        raise SandboxError(msg) from error

@@ -1,0 +1,47 @@
+"""What all tests share: a quiet Haystack, one hypothesis profile, and the way to the real collections."""
+
+import os
+
+# Before anything imports Haystack.
+os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "False"
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+CHECKOUT = Path(__file__).resolve().parent.parent
+
+# No deadline (the machine may be busy), and in CI the same examples every time.
+settings.register_profile("default", deadline=None)
+settings.register_profile("ci", deadline=None, derandomize=True)
+settings.load_profile("ci" if os.environ.get("CI") else "default")
+
+
+def datasets_folder() -> Path:
+    """Where the real collections lie: `AUTOINDEX_DATASETS`, else `shared/datasets` beside the checkout."""
+    named = os.environ.get("AUTOINDEX_DATASETS")
+    return Path(named) if named else CHECKOUT.parent / "shared" / "datasets"
+
+
+@pytest.fixture(scope="session")
+def datasets() -> Path:
+    """The folder of the real collections; a test that asks for it is skipped where there is none."""
+    folder = datasets_folder()
+    if not folder.is_dir():
+        pytest.skip(f"no collections at {folder}; set AUTOINDEX_DATASETS to the folder that holds them")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def collection_folder(datasets: Path) -> Callable[[str], Path]:
+    """Give the folder of a real collection by its name; the test is skipped where it is missing."""
+
+    def find(name: str) -> Path:
+        folder = datasets / name
+        if not folder.is_dir():
+            pytest.skip(f"no collection {name!r} in {datasets}; set AUTOINDEX_DATASETS to the folder that holds it")
+        return folder
+
+    return find
