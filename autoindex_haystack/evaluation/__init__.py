@@ -1,8 +1,15 @@
 """Evaluation: J(θ) of a program, metrics, significance, run files."""
 
+from autoindex_haystack.evaluation.evaluate import (
+    QuerySet,
+    ResolvedProgram,
+    choose_queries,
+    evaluate,
+    resolve_program,
+)
 from autoindex_haystack.evaluation.evaluator import Evaluation, Evaluator
 from autoindex_haystack.evaluation.metrics import METRICS, OBJECTIVE, means, score_queries
-from autoindex_haystack.evaluation.run_file import write_run_file
+from autoindex_haystack.evaluation.run_file import write_per_query, write_run_file
 from autoindex_haystack.evaluation.significance import PairedDifference, paired_difference
 
 __all__ = [
@@ -11,8 +18,14 @@ __all__ = [
     "Evaluation",
     "Evaluator",
     "PairedDifference",
+    "QuerySet",
+    "ResolvedProgram",
+    "choose_queries",
+    "evaluate",
     "means",
     "paired_difference",
+    "resolve_program",
     "score_queries",
+    "write_per_query",
     "write_run_file",
 ]

@@ -1,4 +1,4 @@
-"""A collection that is always at hand: the documentation of Python's standard library, with questions people ask of it."""
+"""A collection that is always at hand: the documentation of the standard library, with questions people ask of it."""
 
 from autoindex_haystack.experiments.demo.corpus import DemoCounts, write_collection
 

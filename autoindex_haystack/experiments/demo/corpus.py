@@ -6,7 +6,7 @@ same, byte for byte, whenever the same interpreter builds them.
 
 import json
 import sysconfig
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -65,11 +65,11 @@ def write_collection(folder: Path, *, force: bool = False) -> DemoCounts:
     """
     documents = demo_documents()
     questions = demo_questions()
-    kept = [kept for question in questions if (kept := _restricted(question, documents.keys()))]
+    kept = [restricted for question in questions if (restricted := _restricted(question, documents))]
     judgments = sum(len(question.relevant) for question in kept)
     with atomic_folder(folder, force=force) as temporary:
         _write_lines(temporary / "corpus.jsonl", map(_corpus_line, documents.values()))
-        _write_lines(temporary / "queries.jsonl", (_json({"_id": question.id, "text": question.text}) for question in kept))
+        _write_lines(temporary / "queries.jsonl", map(_query_line, kept))
         _write_lines(temporary / "qrels.tsv", _qrels_lines(kept))
     return DemoCounts(
         documents=len(documents),
@@ -102,13 +102,17 @@ def demo_questions() -> list[Question]:
     return [Question.model_validate_json(line) for line in lines]
 
 
-def _restricted(question: Question, document_ids: Iterable[str]) -> Question | None:
+def _restricted(question: Question, document_ids: Container[str]) -> Question | None:
     relevant = {name: grade for name, grade in question.relevant.items() if name in document_ids}
     return question.model_copy(update={"relevant": relevant}) if relevant else None
 
 
 def _corpus_line(entry: Entry) -> str:
     return _json({"_id": entry.name, "title": entry.name, "text": entry.text, "metadata": {}})
+
+
+def _query_line(question: Question) -> str:
+    return _json({"_id": question.id, "text": question.text})
 
 
 def _qrels_lines(questions: Iterable[Question]) -> Iterator[str]:

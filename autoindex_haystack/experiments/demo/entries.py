@@ -1,4 +1,4 @@
-"""What a page of the demo corpus looks like: the layout that ``help()`` gives to a module, class or function.
+"""What a page of the demo corpus looks like: the layout that `help()` gives to a module, class or function.
 
 Knows nothing of where the documentation was found.
 """
@@ -9,7 +9,7 @@ import textwrap
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-_MIN_WORDS = 2
+_MIN_WORDS = 2  # "None." and "deprecated" tell nobody anything
 _WORD = re.compile(r"[A-Za-z]{2,}")
 
 
@@ -30,6 +30,11 @@ def is_public(name: str) -> bool:
     return not any(part.startswith("_") for part in name.split("."))
 
 
+def last_part(name: str) -> str:
+    """Return what follows the last dot of a dotted name."""
+    return name.rpartition(".")[2]
+
+
 def clean_docstring(docstring: object) -> str:
     """Return a docstring without its indentation, or an empty string where it says too little to be worth a page.
 
@@ -44,8 +49,8 @@ def module_entry(name: str, docstring: str, classes: Iterable[str], functions: I
 
     :param name: Its public name.
     :param docstring: Its cleaned docstring.
-    :param classes: The names of its documented classes.
-    :param functions: The names of its documented functions.
+    :param classes: The names of its classes.
+    :param functions: The names of its functions.
     """
     synopsis, _, description = docstring.partition("\n\n")
     if "\n" in synopsis:

@@ -16,6 +16,7 @@ from autoindex_haystack.experiments.demo.entries import (
     clean_docstring,
     function_entry,
     is_public,
+    last_part,
     module_entry,
 )
 
@@ -24,7 +25,7 @@ IMPORTED_MODULES = tuple(
     array atexit binascii bisect builtins bz2 calendar cmath collections collections.abc contextvars csv ctypes datetime
     decimal faulthandler fcntl functools gc grp hashlib heapq hmac io itertools locale lzma marshal math mmap
     multiprocessing operator os os.path pickle pwd queue random re resource secrets select signal socket sqlite3 ssl
-    stat struct sys syslog termios threading time tracemalloc types typing unicodedata warnings weakref
+    stat struct sys syslog termios threading time tracemalloc types typing unicodedata weakref
     xml.parsers.expat zlib zoneinfo
     """.split()
 )
@@ -35,7 +36,6 @@ IMPORTED_MODULES = tuple(
 _HIDDEN_TYPES = {
     "csv.reader": "_csv.Reader",
     "csv.writer": "_csv.Writer",
-    "functools.lru_cache": "functools._lru_cache_wrapper",
     "hashlib.sha256": "_hashlib.HASH",
     "io.BufferedIOBase": "_io._BufferedIOBase",
     "io.IOBase": "_io._IOBase",
@@ -45,8 +45,6 @@ _HIDDEN_TYPES = {
     "socket.socket": "_socket.socket",
     "ssl.SSLContext": "_ssl._SSLContext",
     "threading.Lock": "_thread.LockType",
-    "zlib.compressobj": "zlib.Compress",
-    "zlib.decompressobj": "zlib.Decompress",
 }
 _HOMES = {"os": {"posix", "nt"}, "os.path": {"posixpath", "ntpath", "genericpath"}}
 _MEMBER_TYPES = (
@@ -82,11 +80,10 @@ def _import(name: str) -> types.ModuleType | None:
         return None
 
 
-def _module_entries(
-    name: str, module: types.ModuleType, modules: dict[str, types.ModuleType]
-) -> Iterator[Entry]:
+def _module_entries(name: str, module: types.ModuleType, modules: dict[str, types.ModuleType]) -> Iterator[Entry]:
     prefix = "" if name == "builtins" else f"{name}."
-    classes, functions = [], []
+    classes: list[str] = []
+    functions: list[str] = []
     for attribute, value in _public_values(name, module, modules):
         entries = list(_value_entries(prefix + attribute, value))
         if entries:
@@ -102,17 +99,32 @@ def _public_values(
 ) -> Iterator[tuple[str, Any]]:
     """Yield the classes and functions that belong to a module, as `help()` decides it."""
     declared = getattr(module, "__all__", None)
-    homes = {name, f"_{name}", None} | _HOMES.get(name, set())
+    homes = {name, f"_{name}", ""} | _HOMES.get(name, set())
     for attribute in sorted(set(declared if declared is not None else dir(module))):
-        value = getattr(module, attribute, None)
+        # Applications and test tools replace hooks; `sys.__excepthook__` and the like keep the original.
+        original = vars(module).get(f"__{attribute}__") if attribute.endswith("hook") else None
+        value = original or getattr(module, attribute, None)
         if not is_public(attribute) or not (inspect.isclass(value) or inspect.isroutine(value)):
             continue
-        home = getattr(value, "__module__", None)
-        own_names = [("builtins", value.__qualname__)] + [(home, value.__qualname__)] * (name != "builtins")
-        if any((name, attribute) != own and getattr(modules.get(own[0]), own[1], None) is value for own in own_names):
-            continue  # an alias: it has its page where it is defined
-        if declared is not None or home in homes or name == "builtins":
+        belongs = declared is not None or name == "builtins" or _home(value) in homes
+        if belongs and not _is_alias(name, attribute, value, modules):
             yield attribute, value
+
+
+def _is_alias(name: str, attribute: str, value: Any, modules: dict[str, types.ModuleType]) -> bool:
+    """Tell whether an object has its page elsewhere: in `builtins`, or where it is defined under its own name."""
+    own_name = value.__qualname__
+    if f"{_home(value)}.{own_name}" in _HIDDEN_TYPES.values():
+        return True
+    places = {"builtins"} if name == "builtins" else {"builtins", _home(value)}
+    return any(
+        (name, attribute) != (place, own_name) and getattr(modules.get(place), own_name, None) is value
+        for place in places
+    )
+
+
+def _home(value: Any) -> str:
+    return getattr(value, "__module__", None) or ""
 
 
 def _value_entries(name: str, value: Any) -> Iterator[Entry]:
@@ -123,13 +135,13 @@ def _value_entries(name: str, value: Any) -> Iterator[Entry]:
         return
     members = list(_member_entries(name, value))
     constructor = vars(value).get("__init__")
-    docstrings = [clean_docstring(vars(value).get("__doc__"))]
+    docstrings = [clean_docstring(value.__doc__)]
     if isinstance(constructor, types.FunctionType):
         docstrings.append(clean_docstring(constructor.__doc__))
     if any(docstrings):
         bases = ", ".join(base.__name__ for base in value.__bases__)
-        heading = f"class {name.rpartition('.')[2]}({bases})\n{_signature(name, value)}"
-        yield class_entry(name, heading, docstrings, [member.name.rpartition(".")[2] for member in members])
+        heading = f"class {last_part(name)}({bases})\n{_signature(name, value)}"
+        yield class_entry(name, heading, docstrings, [last_part(member.name) for member in members])
     yield from members
 
 
@@ -137,9 +149,9 @@ def _member_entries(class_name: str, cls: type) -> Iterator[Entry]:
     for attribute, value in sorted(vars(cls).items()):
         if not is_public(attribute) or not isinstance(value, _MEMBER_TYPES):
             continue
-        docstring = clean_docstring(value.__doc__)
+        function = getattr(value, "__func__", value)
+        docstring = clean_docstring(function.__doc__)
         if docstring:
-            function = getattr(value, "__func__", value)
             heading = _signature(attribute, function) if callable(function) else attribute
             yield function_entry(f"{class_name}.{attribute}", heading, docstring)
 
@@ -150,4 +162,4 @@ def _signature(name: str, value: Any) -> str:
         arguments = str(inspect.signature(value))
     except (ValueError, TypeError, AttributeError):
         arguments = "(...)"
-    return name.rpartition(".")[2] + _ADDRESS.sub("", arguments)
+    return last_part(name) + _ADDRESS.sub("", arguments)

@@ -14,6 +14,7 @@ from autoindex_haystack.experiments.demo.entries import (
     clean_docstring,
     function_entry,
     is_public,
+    last_part,
     module_entry,
 )
 from autoindex_haystack.experiments.demo.syntax import FunctionNode, ModuleSyntax, methods, read_module
@@ -22,10 +23,9 @@ from autoindex_haystack.experiments.demo.syntax import FunctionNode, ModuleSynta
 # lack: modules removed by 3.13, and tkinter.
 _SKIPPED_PARTS = frozenset(
     """
-    aifc antigravity asynchat asyncore cgi cgitb chunk crypt distutils encodings ensurepip genericpath
-    idlelib imghdr imp lib2to3 mailcap msilib nntplib ntpath nturl2path opcode pip pipes posixpath
-    pydoc_data setuptools smtpd sndhdr sre_compile sre_constants sre_parse sunau telnetlib test tests this
-    tkinter turtle turtledemo uu xdrlib
+    aifc antigravity asynchat asyncore cgi cgitb chunk crypt distutils encodings ensurepip genericpath idlelib imghdr
+    imp lib2to3 mailcap msilib nntplib ntpath nturl2path opcode pip pipes posixpath pydoc_data setuptools smtpd sndhdr
+    sre_compile sre_constants sre_parse sunau telnetlib test tests this tkinter turtle turtledemo uu xdrlib
     """.split()
 )
 
@@ -51,14 +51,15 @@ class SourceLibrary:
             else:
                 docstring = clean_docstring(ast.get_docstring(definition))
                 if docstring:
-                    yield function_entry(public_name, _signature(definition, _last(public_name)), docstring)
+                    yield function_entry(public_name, _signature(definition, last_part(public_name)), docstring)
         for module_name in self._public_modules:
             docstring = clean_docstring(self._module(module_name).docstring)
             if docstring:
                 yield self._module_entry(module_name, docstring)
 
     def _module_entry(self, module_name: str, docstring: str) -> Entry:
-        classes, functions = [], []
+        classes: list[str] = []
+        functions: list[str] = []
         for name in self._exports(module_name):
             home = self._home(module_name, name)
             if home:
@@ -75,11 +76,11 @@ class SourceLibrary:
                 names.append(name)
                 heading = name if _is_property(node) else _signature(node, name)
                 yield function_entry(f"{public_name}.{name}", heading, docstring)
-        heading = f"class {_last(public_name)}({', '.join(map(ast.unparse, definition.bases))})"
+        heading = f"class {last_part(public_name)}({', '.join(map(ast.unparse, definition.bases))})"
         docstrings = [clean_docstring(ast.get_docstring(definition))]
         constructor = members.get("__init__")
         if constructor:
-            heading += "\n" + _signature(constructor, _last(public_name))
+            heading += "\n" + _signature(constructor, last_part(public_name))
             docstrings.append(clean_docstring(ast.get_docstring(constructor)))
         if any(docstrings):
             yield class_entry(public_name, heading, docstrings, names)
@@ -119,34 +120,38 @@ class SourceLibrary:
         return self._parsed[name]
 
     def _exports(self, module_name: str) -> list[str]:
-        """Return the names a module offers: its `__all__`, else its definitions and those of its private submodules."""
+        """Return the names a module offers.
+
+        These are the names of `__all__` and those it takes over from its submodules; without `__all__`, its own
+        definitions and what it imports from private submodules.
+        """
         module = self._module(module_name)
-        if "__all__" in module.imports:
-            source, _ = module.imports["__all__"]
-            return self._exports(source) if source in self._paths else []
-        names = []
-        for name in module.declared or []:
-            source = f"{module.package}.{name.removesuffix('.__all__')}"
-            names += self._exports(source) if "." in name and source in self._paths else [name]
+        inside = f"{module.package}."
         if module.declared is None:
             names = list(module.definitions)
-            names += [name for name, (source, _) in module.imports.items() if source.startswith(f"{module.package}._")]
+            names += [name for name, (source, _) in module.imports.items() if source.startswith(f"{inside}_")]
+        else:
+            names = [name for name in module.declared if "." not in name]
+            sources = [inside + name.removesuffix(".__all__") for name in module.declared if "." in name]
+            sources += [source for source in module.stars if source.startswith(inside)]
+            for source in sources:
+                names += self._exports(source) if source in self._paths else []
         return [name for name in dict.fromkeys(names) if is_public(name)]
 
-    def _home(self, module_name: str, name: str) -> tuple[str, str] | None:
+    def _home(self, module_name: str, name: str, hops: int = 8) -> tuple[str, str] | None:
         """Follow imports to where a name is defined; `None` where that is no class or function of this library."""
-        if module_name not in self._paths:
+        if module_name not in self._paths or hops == 0:
             return None
         module = self._module(module_name)
         if name in module.definitions:
             return module_name, name
         if name in module.imports:
-            return self._home(*module.imports[name])
+            return self._home(*module.imports[name], hops - 1)
         if name in module.aliases:
-            return self._home(module_name, module.aliases[name])
+            return self._home(module_name, module.aliases[name], hops - 1)
         for source in module.stars:
             if source in self._paths and name in self._exports(source):
-                return self._home(source, name)
+                return self._home(source, name, hops - 1)
         if name in (module.declared or []):  # a submodule that is loaded late, as `concurrent.futures` does
             for submodule in self._paths:
                 if submodule.rpartition(".")[0] == module_name and name in self._module(submodule).definitions:
@@ -166,10 +171,6 @@ def _modules_below(folder: Path, package: str) -> Iterator[tuple[str, Path]]:
 
 def _name_order(name: str) -> tuple[int, int, str]:
     return name.count("."), len(name), name
-
-
-def _last(name: str) -> str:
-    return name.rpartition(".")[2]
 
 
 def _signature(node: FunctionNode, name: str) -> str:

@@ -1,0 +1,43 @@
+"""A search told as it goes on: a line for each candidate and each iteration, progress for what takes time."""
+
+from autoindex_haystack.cli.output import Progress
+from autoindex_haystack.cli.text import shortened
+from autoindex_haystack.optimizer.events import BaselineEvaluated, CandidateTried, Event, IterationEnded, Phase
+
+_IDEA = 90
+"""Characters of a candidate's idea that are shown."""
+
+
+class SearchLog:
+    """A listener that shows what the search does.
+
+    :param show: Where progress is shown.
+    :param quiet: Whether to write no lines.
+    """
+
+    def __init__(self, show: Progress, *, quiet: bool = False) -> None:
+        self._show = show
+        self._quiet = quiet
+
+    def __call__(self, event: Event) -> None:
+        """Take one event."""
+        match event:
+            case Phase(name, done, total):
+                self._show(name, done, total)
+            case BaselineEvaluated(evaluation):
+                self._say(f"baseline: validation Recall@100 {evaluation.objective:.4f}")
+            case CandidateTried(outcome, number):
+                idea = shortened(outcome.candidate.idea, _IDEA)
+                if outcome.gain is None:
+                    figure = f"failed ({shortened(outcome.error, _IDEA)})"
+                else:
+                    figure = f"{outcome.gain:+.4f}"
+                kind = "combination" if outcome.combined else f"candidate {number}"
+                self._say(f"  {outcome.iteration}. {kind}: {figure}  {idea}")
+            case IterationEnded(iteration, iterations, adopted, objective):
+                verdict = f"adopted {shortened(adopted.candidate.idea, _IDEA)}" if adopted else "nothing adopted"
+                self._say(f"iteration {iteration} of {iterations}: {verdict}; validation Recall@100 {objective:.4f}")
+
+    def _say(self, line: str) -> None:
+        if not self._quiet:
+            self._show.say(line)

@@ -1,0 +1,180 @@
+"""How relevant documents that are missed differ from wrong ones that are ranked: the evidence for proposals.
+
+Everything is measured on the validation queries alone, as the share of a query's terms, weighted by their rarity, that a
+text covers.
+"""
+
+import math
+import statistics
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from autoindex_haystack.proposers.base import CollectionView
+from autoindex_haystack.proposers.builtin.profile import SPLITTERS, Profile, sample
+from autoindex_haystack.proposers.builtin.transforms import cleaning, layout, variants
+from autoindex_haystack.retrieval.analyzers import tokenize
+from autoindex_haystack.retrieval.porter import porter_stem
+
+_MOST_QUERIES = 150
+_MOST_DOCUMENTS = 5
+_STATISTICS_SAMPLE = 2_000
+_LONGEST_TEXT = 40_000
+
+ADDITIONS: dict[str, Callable[[str], str]] = {
+    "identifiers": variants.add_identifier_parts,
+    "hyphens": variants.add_joined_hyphens,
+    "letters": variants.add_plain_letters,
+    "latex": cleaning.spell_latex,
+}
+"""Transforms whose gain in covered query terms is measured by applying them."""
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """What sets missed relevant documents apart.
+
+    :param missed: How many relevant documents are not in the first 100.
+    :param relevant: How many relevant documents were looked at.
+    :param forms: Share of the query that only other word forms of a missed document cover.
+    :param gains: The same for each transform of :data:`ADDITIONS`.
+    :param length: Median length of missed documents relative to wrong ones.
+    :param lifts: How much better a part of the text sets relevant from wrong documents apart than the whole does, by
+        field name; ``*title`` and ``*lead`` are the title and the first 50 words. 1 is as good as the whole.
+    :param covers: Share of the query that the part covers in relevant documents.
+    """
+
+    missed: int = 0
+    relevant: int = 0
+    forms: float = 0.0
+    gains: dict[str, float] = field(default_factory=dict)
+    length: float = 1.0
+    lifts: dict[str, float] = field(default_factory=dict)
+    covers: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """A query and a document."""
+
+    terms: dict[str, float]
+    title: str
+    text: str
+
+
+def contrast_documents(
+    view: CollectionView, rankings: Mapping[str, Sequence[tuple[str, float]]], profile: Profile
+) -> Contrast:
+    """Compare relevant and wrong documents of the validation queries.
+
+    :param view: The collection.
+    :param rankings: The incumbent's rankings of the validation queries.
+    :param profile: The corpus's profile.
+    :returns: The contrast.
+    """
+    missed, relevant, wrong = _pairs(view, rankings)
+    hard = missed or relevant
+    if not hard or not wrong:
+        return Contrast(missed=len(missed), relevant=len(relevant))
+    parts = _parts(profile)
+    whole = _lift(_mean_cover(relevant, lambda pair: pair.text), _mean_cover(wrong, lambda pair: pair.text))
+    covers = {name: _mean_cover(relevant, part) for name, part in parts.items()}
+    lifts = {name: _lift(covers[name], _mean_cover(wrong, part)) / whole for name, part in parts.items()}
+    return Contrast(
+        missed=len(missed),
+        relevant=len(relevant),
+        forms=_mean(_forms_gain(pair) for pair in hard),
+        gains={name: _mean(_addition_gain(pair, add) for pair in hard) for name, add in ADDITIONS.items()},
+        length=_median_words(hard) / _median_words(wrong),
+        lifts=lifts,
+        covers=covers,
+    )
+
+
+def _pairs(
+    view: CollectionView, rankings: Mapping[str, Sequence[tuple[str, float]]]
+) -> tuple[list[_Pair], list[_Pair], list[_Pair]]:
+    """Collect missed relevant, all relevant, and wrongly ranked documents, a few for each query."""
+    by_id = {document.doc_id: document for document in view.documents}
+    weights = _weights(view)
+    missed, relevant, wrong = [], [], []
+    for query in sorted(view.queries)[:_MOST_QUERIES]:
+        terms = {term: weights(term) for term in dict.fromkeys(tokenize(view.queries[query], view.analyzer))}
+        if not terms:
+            continue
+        grades = view.qrels[query]
+        ranked = [document for document, _ in rankings.get(query, ())]
+        right = sorted(document for document, grade in grades.items() if grade > 0 and document in by_id)
+
+        def pair(document_id: str, terms: dict[str, float] = terms) -> _Pair:
+            document = by_id[document_id]
+            return _Pair(terms, str(document.metadata.get("title") or ""), document.text[:_LONGEST_TEXT])
+
+        lost = [document for document in right if document not in set(ranked)]
+        missed += [pair(document) for document in lost[:_MOST_DOCUMENTS]]
+        relevant += [pair(document) for document in right[:_MOST_DOCUMENTS]]
+        wrong += [pair(document) for document in ranked[:20] if grades.get(document, 0) <= 0][:_MOST_DOCUMENTS]
+    return missed, relevant, wrong
+
+
+def _weights(view: CollectionView) -> Callable[[str], float]:
+    """Make the rarity of a term from a sample of the corpus: BM25's idf."""
+    seen = sample(view.documents, _STATISTICS_SAMPLE)
+    frequency = Counter(
+        token for document in seen for token in set(tokenize(document.text[:_LONGEST_TEXT], view.analyzer))
+    )
+
+    def weight(term: str) -> float:
+        return math.log(1 + (len(seen) - frequency[term] + 0.5) / (frequency[term] + 0.5))
+
+    return weight
+
+
+def _parts(profile: Profile) -> dict[str, Callable[[_Pair], str]]:
+    """The parts of a text whose worth is measured."""
+    parts: dict[str, Callable[[_Pair], str]] = {
+        "*title": lambda pair: pair.title,
+        "*lead": lambda pair: layout.lead(pair.text, 50),
+    }
+    if profile.markup:
+        split = SPLITTERS[profile.markup]
+        for name in profile.field_shares:
+            parts[name] = lambda pair, name=name: "\n".join(v for f, v in split(pair.text) if f == name)  # type: ignore[misc]
+    return parts
+
+
+def _cover(terms: Mapping[str, float], words: Iterable[str]) -> float:
+    found = set(words)
+    return sum(weight for term, weight in terms.items() if term in found) / sum(terms.values())
+
+
+def _mean_cover(pairs: Sequence[_Pair], part: Callable[[_Pair], str]) -> float:
+    return _mean(_cover(pair.terms, tokenize(part(pair))) for pair in pairs)
+
+
+def _forms_gain(pair: _Pair) -> float:
+    """Share of the query that the text covers by other forms only."""
+    words = set(tokenize(f"{pair.title}\n{pair.text}"))
+    stems = {porter_stem(word) for word in words}
+    return sum(
+        weight for term, weight in pair.terms.items() if term not in words and porter_stem(term) in stems
+    ) / sum(pair.terms.values())
+
+
+def _addition_gain(pair: _Pair, add: Callable[[str], str]) -> float:
+    text = f"{pair.title}\n{pair.text}"
+    changed = add(text)
+    return 0.0 if changed == text else _cover(pair.terms, tokenize(changed)) - _cover(pair.terms, tokenize(text))
+
+
+def _lift(right: float, wrong: float) -> float:
+    return (right + 0.02) / (wrong + 0.02)
+
+
+def _median_words(pairs: Sequence[_Pair]) -> float:
+    return max(1.0, statistics.median(len(pair.text.split()) for pair in pairs))
+
+
+def _mean(values: Iterator[float] | Iterable[float]) -> float:
+    found = list(values)
+    return statistics.fmean(found) if found else 0.0

@@ -1,0 +1,197 @@
+"""The library: what each transform contributes to a program, and which parameters are worth trying.
+
+A transform writes lines into three places of a program: ``prepare`` (title and text of a document), ``represent`` (the
+list of pieces that become chunks) and ``learn`` (what ``calibrate`` puts into the state). The functions those lines call
+come from :mod:`autoindex_haystack.proposers.builtin.transforms`.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import ModuleType
+from typing import Any
+
+from autoindex_haystack.proposers.builtin.recipe import Recipe, Step
+from autoindex_haystack.proposers.builtin.transforms import (
+    boilerplate,
+    cleaning,
+    fields,
+    layout,
+    variants,
+    word_forms,
+)
+
+Parameters = dict[str, Any]
+Lines = Callable[[Parameters], list[str]]
+
+
+def _nothing(_: Parameters) -> list[str]:
+    return []
+
+
+@dataclass(frozen=True)
+class Transform:
+    """A transform of the library.
+
+    :param name: Its name in recipes.
+    :param module: Where its functions stand.
+    :param idea: One line that says what it does with these parameters.
+    :param prepare: Lines that change ``title`` and ``text``.
+    :param represent: Lines that change ``pieces``.
+    :param learn: Expressions for the state by key, over ``docs`` (raw) or ``self.prepare(doc)``.
+    :param grid: Other values worth trying, by parameter.
+    """
+
+    name: str
+    module: ModuleType
+    idea: Callable[[Parameters], str]
+    prepare: Lines = _nothing
+    represent: Lines = _nothing
+    learn: Callable[[Parameters], dict[str, str]] = lambda _: {}
+    grid: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+
+
+def _fields_idea(p: Parameters) -> str:
+    parts = []
+    if p["dropped"]:
+        parts.append("leave out " + ", ".join(p["dropped"]))
+    if p["repeated"]:
+        parts.append("say " + ", ".join(f"{name} {times} times" for name, times in sorted(p["repeated"].items())))
+    return f"read the {p['markup'].replace('_', ' ')} fields" + (": " if parts else "") + "; ".join(parts)
+
+
+def _fields_prepare(p: Parameters) -> list[str]:
+    lines = [f"fields = split_{p['markup']}(text)"]
+    if p["title"]:
+        lines.append(f"title = title or first_value(fields, {p['title']!r})")
+    lines.append(f"text = join_fields(fields, {tuple(p['dropped'])!r}, {p['repeated']!r})")
+    return lines
+
+
+def _forms_represent(p: Parameters) -> list[str]:
+    function = "add_missing_forms" if p["once"] else "add_forms"
+    return [f'pieces = [{function}(piece, self.state["forms"]) for piece in pieces]']
+
+
+_ALL = (
+    Transform(
+        "boilerplate",
+        boilerplate,
+        lambda p: f"leave out lines that {p['share']:.1%} of the documents share",
+        prepare=lambda _: ["text = drop_lines(text, self.boilerplate)"],
+        learn=lambda p: {"boilerplate": f"learn_boilerplate((doc.text for doc in docs), {p['share']})"},
+        grid={"share": (0.01, 0.05, 0.002)},
+    ),
+    Transform("fields", fields, _fields_idea, prepare=_fields_prepare),
+    Transform(
+        "markdown",
+        cleaning,
+        lambda _: "keep the readable words of Markdown links, macros and tags",
+        prepare=lambda _: ["text = clean_markdown(text)"],
+    ),
+    Transform(
+        "addresses", cleaning, lambda _: "leave out web addresses", prepare=lambda _: ["text = drop_addresses(text)"]
+    ),
+    Transform(
+        "latex",
+        cleaning,
+        lambda p: "spell LaTeX commands as words" if p["spell"] else "leave out LaTeX commands",
+        prepare=lambda p: [f"text = {'spell' if p['spell'] else 'strip'}_latex(text)"],
+        grid={"spell": (True, False)},
+    ),
+    Transform(
+        "metadata",
+        layout,
+        lambda p: "add the metadata fields " + ", ".join(p["names"]),
+        represent=lambda p: [
+            f"names = {tuple(p['names'])!r}",
+            "pieces[0] += \"\\n\" + metadata_text(doc.metadata.get(name) for name in names)",
+        ],
+    ),
+    Transform(
+        "title",
+        layout,
+        lambda p: f"say the title {p['times']} more times" if p["times"] > 1 else "say the title once more",
+        represent=lambda p: [f'pieces[0] += "\\n" + repeat(title, {p["times"]})'],
+        grid={"times": (1, 2, 4)},
+    ),
+    Transform(
+        "lead",
+        layout,
+        lambda p: f"say the first {p['words']} words again" + ("" if p["times"] == 1 else f" {p['times']} times"),
+        represent=lambda p: [f'pieces[0] += "\\n" + repeat(lead(text, {p["words"]}), {p["times"]})'],
+        grid={"words": (50, 25, 100), "times": (1, 2)},
+    ),
+    Transform(
+        "lead_chunk",
+        layout,
+        lambda p: f"add a chunk of the title and the first {p['words']} words",
+        represent=lambda p: [f'pieces.append(f"{{title}}\\n{{lead(text, {p["words"]})}}")'],
+        grid={"words": (60, 30, 120)},
+    ),
+    Transform(
+        "passages",
+        layout,
+        lambda p: f"add overlapping passages of {p['words']} words beside the whole document",
+        represent=lambda p: [f"pieces += windows(text, title, {p['words']})"],
+        grid={"words": (200, 100, 60, 400)},
+    ),
+    Transform(
+        "sections",
+        layout,
+        lambda p: f"add the sections of at least {p['words']} words beside the whole document",
+        represent=lambda p: [f"pieces += sections(doc.text, title, {p['words']})"],
+        grid={"words": (30, 100)},
+    ),
+    Transform(
+        "identifiers",
+        variants,
+        lambda _: "add the words of camelCase and snake_case identifiers",
+        represent=lambda _: ["pieces = [add_identifier_parts(piece) for piece in pieces]"],
+    ),
+    Transform(
+        "hyphens",
+        variants,
+        lambda _: "add hyphenated words as one word",
+        represent=lambda _: ["pieces = [add_joined_hyphens(piece) for piece in pieces]"],
+    ),
+    Transform(
+        "letters",
+        variants,
+        lambda _: "add words without accents and ligatures",
+        represent=lambda _: ["pieces = [add_plain_letters(piece) for piece in pieces]"],
+    ),
+    Transform(
+        "word_forms",
+        word_forms,
+        lambda p: (
+            f"add up to {p['most']} other forms of each word that {p['documents']} documents use"
+            + (", once a document" if p["once"] else "")
+        ),
+        represent=_forms_represent,
+        learn=lambda p: {
+            "forms": f"learn_forms((self.prepare(doc)[1] for doc in docs), {p['most']}, {p['documents']})"
+        },
+        grid={"most": (4, 2, 8), "documents": (3, 5, 2), "once": (False, True)},
+    ),
+)
+
+TRANSFORMS = {transform.name: transform for transform in _ALL}
+"""Every transform by name."""
+
+ORDER = {transform.name: place for place, transform in enumerate(_ALL)}
+"""Where a transform stands in a recipe: what cleans comes before what adds, what adds forms comes last."""
+
+
+def compose(recipe: Recipe, *steps: Step) -> Recipe:
+    """Add steps to a recipe, each replacing the step of the same transform.
+
+    :param recipe: The recipe.
+    :param steps: The steps.
+    :returns: The new recipe, in the order of the library.
+    """
+    return Recipe.of((*recipe.steps, *steps), ORDER)
+
+
+def without(recipe: Recipe, transform: str) -> Recipe:
+    """Returns a recipe without one of its transforms."""
+    return Recipe(tuple(step for step in recipe.steps if step.transform != transform))

@@ -1,0 +1,148 @@
+"""Moves: the single changes of a recipe that a corpus and its missed documents speak for, each with a reason."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from autoindex_haystack.proposers.builtin.contrast import Contrast
+from autoindex_haystack.proposers.builtin.library import TRANSFORMS
+from autoindex_haystack.proposers.builtin.profile import Profile
+from autoindex_haystack.proposers.builtin.recipe import Recipe, Step
+
+_REFINED = 0.15
+"""What a refinement of an adopted step is worth, on the scale of first tries."""
+
+
+@dataclass(frozen=True)
+class Move:
+    """A change of a recipe.
+
+    :param step: The step that is added, or put in the place of the one of the same transform.
+    :param score: How promising it is; only the order matters.
+    :param reason: The evidence, in a sentence.
+    """
+
+    step: Step
+    score: float
+    reason: str
+
+
+def moves(recipe: Recipe, profile: Profile, contrast: Contrast) -> list[Move]:
+    """List the changes worth trying, the most promising first.
+
+    :param recipe: The incumbent's recipe.
+    :param profile: The corpus's profile.
+    :param contrast: What sets missed documents apart.
+    :returns: The moves; none that would leave the recipe as it is.
+    """
+    found = [
+        *_word_forms(contrast),
+        *_fields(recipe, profile, contrast),
+        *_cleaning(profile, contrast),
+        *_layout(profile, contrast),
+        *_variants(profile, contrast),
+        *_refinements(recipe),
+    ]
+    best: dict[Step, Move] = {}
+    for move in found:
+        known = best.get(move.step)
+        if move.step not in recipe.steps and (known is None or known.score < move.score):
+            best[move.step] = move
+    return sorted(best.values(), key=lambda move: (-move.score, move.step.transform, move.step.parameters))
+
+
+def _word_forms(contrast: Contrast) -> Iterator[Move]:
+    reason = f"{contrast.forms:.0%} of the query terms stand in missed documents in another form only"
+    first = Step.of("word_forms", most=4, documents=3, once=False)
+    yield Move(first, 0.3 + 3 * contrast.forms, reason)
+    yield Move(first.having(once=True), 0.25 + 2 * contrast.forms, reason + "; a gentler way")
+
+
+def _fields(recipe: Recipe, profile: Profile, contrast: Contrast) -> Iterator[Move]:
+    """Parse the markup, drop what does not tell relevant from wrong documents, repeat what does."""
+    if not profile.markup:
+        return
+    plain = Step.of("fields", markup=profile.markup, title=profile.title_field, dropped=[], repeated={})
+    now = recipe.get("fields") or plain
+    yield Move(plain, 0.35, f"documents are {profile.markup.replace('_', ' ')} records; their labels say nothing")
+    dropped, repeated = list(now.values["dropped"]), dict(now.values["repeated"])
+    shares, lifts, covers = profile.field_shares, contrast.lifts, contrast.covers
+    weak = [name for name in shares if name not in dropped and lifts.get(name, 1.0) < 0.9 and shares[name] < 0.9]
+    weak.sort(key=lambda name: (lifts[name], name))
+    for name in weak:
+        score = 0.3 + shares[name] + 0.5 * (0.9 - lifts[name])
+        reason = f"field {name} has {shares[name]:.0%} of the words and tells relevant from wrong documents less well"
+        yield Move(now.having(dropped=sorted({*dropped, name}), repeated=_kept(repeated, name)), score, reason)
+    if len(weak) > 2:
+        few = sorted({*dropped, *weak})
+        kept = {name: times for name, times in repeated.items() if name not in few}
+        yield Move(now.having(dropped=few, repeated=kept), 0.5, f"{len(weak)} fields tell relevant from wrong less well")
+    for name in dropped:
+        yield Move(now.having(dropped=[other for other in dropped if other != name]), 0.1, f"perhaps {name} is needed")
+    strong = [name for name in shares if name not in dropped and lifts.get(name, 1.0) > 1.05 and shares[name] < 0.6]
+    strong.sort(key=lambda name: (-lifts[name] * covers[name], name))
+    for name in strong[:4]:
+        reason = f"field {name} tells relevant from wrong documents {lifts[name]:.1f} times as well as the whole text"
+        for times in (2, 3):
+            weight = {**repeated, name: repeated.get(name, 1) + times - 1}
+            score = 0.3 + min(0.3, 0.3 * (lifts[name] - 1)) + 0.3 * covers[name] - 0.05 * times
+            yield Move(now.having(repeated=weight), score, reason)
+
+
+def _cleaning(profile: Profile, contrast: Contrast) -> Iterator[Move]:
+    if profile.markdown > 0.01:
+        yield Move(Step.of("markdown"), 0.3 + profile.markdown, f"{profile.markdown:.0%} of the text is Markdown syntax")
+    if profile.boilerplate > 0.01:
+        reason = f"{profile.boilerplate:.0%} of the text are lines that many documents share"
+        yield Move(Step.of("boilerplate", share=0.01), 0.25 + profile.boilerplate, reason)
+    if profile.addresses > 0.005:
+        yield Move(Step.of("addresses"), 0.15 + profile.addresses, f"{profile.addresses:.1%} of the text are addresses")
+    if profile.latex > 0.5:
+        reason = f"{profile.latex:.1f} LaTeX commands per 100 words"
+        for spell in (True, False):
+            score = 0.3 + 0.02 * min(10.0, profile.latex) + (2 * contrast.gains.get("latex", 0.0) if spell else 0.0)
+            yield Move(Step.of("latex", spell=spell), score, reason)
+
+
+def _layout(profile: Profile, contrast: Contrast) -> Iterator[Move]:
+    if profile.titled > 0.5 or profile.title_field:
+        lift = contrast.lifts.get("*title", 1.0)
+        reason = f"titles tell relevant from wrong documents {lift:.1f} times as well as the whole text"
+        yield Move(Step.of("title", times=2), 0.25 + 0.1 * min(2.0, lift), reason)
+    lift = contrast.lifts.get("*lead", 1.0)
+    reason = f"the first words tell relevant from wrong documents {lift:.1f} times as well as the whole text"
+    if profile.words > 40:
+        yield Move(Step.of("lead", words=50, times=1), 0.2 + 0.2 * min(2.0, lift - 0.5), reason)
+    if profile.words > 80:
+        yield Move(Step.of("lead_chunk", words=60), 0.25 + 0.2 * min(2.0, lift - 0.5), reason)
+    if profile.long > 0.1:
+        reason = f"missed documents are {contrast.length:.1f} times as long as wrong ones"
+        score = 0.2 + 0.15 * profile.long + 0.1 * min(2.0, max(-1.0, contrast.length - 1))
+        for words in (200, 100):
+            yield Move(Step.of("passages", words=words), score - (0.02 if words == 100 else 0.0), reason)
+        if profile.headings > 0.3:
+            yield Move(Step.of("sections", words=30), score + 0.05, f"{profile.headings:.0%} of the documents have headings")
+    if profile.metadata:
+        yield Move(Step.of("metadata", names=list(profile.metadata)), 0.5, "the user named these metadata fields")
+
+
+def _variants(profile: Profile, contrast: Contrast) -> Iterator[Move]:
+    rates = {"identifiers": profile.identifiers, "hyphens": profile.hyphens, "letters": profile.letters}
+    for name, rate in rates.items():
+        gain = contrast.gains.get(name, 0.0)
+        if rate > 0.2 or gain > 0.001:
+            reason = f"{rate:.1f} such words per 100; {gain:.1%} of the query terms in missed documents would match"
+            yield Move(Step.of(name), 0.15 + 0.02 * min(5.0, rate) + 5 * gain, reason)
+
+
+def _refinements(recipe: Recipe) -> Iterator[Move]:
+    """Other parameters for the steps that were adopted, one at a time."""
+    for step in recipe.steps:
+        for parameter, values in TRANSFORMS[step.transform].grid.items():
+            for value in values:
+                if value != step.values[parameter]:
+                    reason = f"a refinement of what was adopted: {parameter} {value} instead of {step.values[parameter]}"
+                    yield Move(step.having(**{parameter: value}), _REFINED, reason)
+
+
+def _kept(repeated: dict[str, int], name: str) -> dict[str, int]:
+    return {other: times for other, times in repeated.items() if other != name}

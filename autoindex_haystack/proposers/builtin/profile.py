@@ -1,0 +1,164 @@
+"""What a corpus is like: its markup and fields, titles, lengths, LaTeX, identifiers. Read from a sample, never from queries."""
+
+import re
+import statistics
+from collections import Counter, defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from autoindex_haystack.collection import Document
+from autoindex_haystack.proposers.builtin.transforms import boilerplate, cleaning, fields, layout, variants
+
+SAMPLE = 600
+"""Documents that are looked at."""
+
+_USUAL = 0.6
+"""Share of the documents that must have a property for it to be called the corpus's."""
+
+_TITLE_WORDS = 15
+_TITLE_NAMES = ("title", "name", "focus", "subject", "headline", "headword", "package", "t", "term", "topic")
+
+Splitter = Callable[[str], list[tuple[str, str]]]
+
+SPLITTERS: dict[str, Splitter] = {
+    "xml": fields.split_xml,
+    "front_matter": fields.split_front_matter,
+    "marked": fields.split_marked,
+    "record": fields.split_record,
+}
+"""The parsers by markup."""
+
+
+@dataclass(frozen=True)
+class Profile:
+    """What a corpus is like.
+
+    :param markup: ``xml``, ``front_matter``, ``marked``, ``record`` or empty.
+    :param title_field: The field that names a document, when documents have no title of their own.
+    :param field_shares: Share of the words by field, for fields with at least one in a thousand.
+    :param titled: Share of the documents that have a title.
+    :param words: Median number of words.
+    :param long: Share of the documents with more than 150 words.
+    :param headings: Share of the documents with two or more Markdown headings.
+    :param markdown: Share of the characters in Markdown links, macros and tags.
+    :param latex: LaTeX commands per 100 words.
+    :param addresses: Share of the characters in web addresses.
+    :param identifiers: Identifiers per 100 words.
+    :param hyphens: Hyphenated words per 100 words.
+    :param letters: Words with letters beyond ASCII per 100 words.
+    :param boilerplate: Share of the characters in lines that one in a hundred documents has.
+    :param metadata: Names of the metadata fields beside the title.
+    """
+
+    markup: str = ""
+    title_field: str = ""
+    field_shares: dict[str, float] = field(default_factory=dict)
+    titled: float = 0.0
+    words: float = 0.0
+    long: float = 0.0
+    headings: float = 0.0
+    markdown: float = 0.0
+    latex: float = 0.0
+    addresses: float = 0.0
+    identifiers: float = 0.0
+    hyphens: float = 0.0
+    letters: float = 0.0
+    boilerplate: float = 0.0
+    metadata: tuple[str, ...] = ()
+
+
+def sample(documents: Sequence[Document], size: int = SAMPLE) -> list[Document]:
+    """Returns documents evenly spread over the corpus."""
+    return list(documents[:: max(1, len(documents) // size)][:size])
+
+
+def profile_corpus(documents: Sequence[Document]) -> Profile:
+    """Look at a sample of a corpus.
+
+    :param documents: The corpus.
+    :returns: Its profile.
+    """
+    seen = sample(documents)
+    texts = [document.text for document in seen]
+    markup = _markup(texts)
+    split = [SPLITTERS[markup](text) for text in texts] if markup else []
+    titled = sum(bool(document.metadata.get("title")) for document in seen) / len(seen)
+    words = [len(text.split()) for text in texts]
+    total, characters = max(1, sum(words)), max(1, sum(map(len, texts)))
+
+    def per_hundred(pattern: re.Pattern[str]) -> float:
+        return 100 * sum(len(pattern.findall(text)) for text in texts) / total
+
+    def share(*patterns: re.Pattern[str]) -> float:
+        return sum(len(m[0]) for pattern in patterns for text in texts for m in pattern.finditer(text)) / characters
+
+    return Profile(
+        markup=markup,
+        title_field="" if titled > _USUAL else _title_field(split),
+        field_shares=_shares(split),
+        titled=titled,
+        words=statistics.median(words),
+        long=sum(count > 150 for count in words) / len(words),
+        headings=sum(len(layout.HEADING.findall(text)) >= 2 for text in texts) / len(texts),
+        markdown=share(cleaning.MACRO, cleaning.LINK) if markup != "xml" else 0.0,
+        latex=per_hundred(cleaning.LATEX_COMMAND),
+        addresses=share(cleaning.ADDRESS),
+        identifiers=per_hundred(variants.IDENTIFIER),
+        hyphens=per_hundred(variants.HYPHENATED),
+        letters=per_hundred(variants.NOT_ASCII),
+        boilerplate=_boilerplate(texts) / characters,
+        metadata=tuple(sorted({name for document in seen for name in document.metadata if name != "title"})),
+    )
+
+
+def _markup(texts: Sequence[str]) -> str:
+    """Find the markup that most documents have."""
+    found = Counter(kind for text in texts if (kind := _markup_of(text)))
+    kind, count = found.most_common(1)[0] if found else ("", 0)
+    return kind if count >= _USUAL * len(texts) else ""
+
+
+def _markup_of(text: str) -> str:
+    if text.startswith("---") and len(fields.split_front_matter(text)) > 1:
+        return "front_matter"
+    if re.match(r"\s*<[?!A-Za-z]", text) and len(fields.TAG.findall(text)) >= 4:
+        return "xml"
+    lines = text.splitlines()
+    if sum(fields.MARKER.fullmatch(line) is not None for line in lines) >= 2:
+        return "marked"
+    if lines and fields.KEY.match(lines[0]) and sum(fields.KEY.match(line) is not None for line in lines) >= 3:
+        return "record"
+    return ""
+
+
+def _shares(split: Sequence[Sequence[tuple[str, str]]]) -> dict[str, float]:
+    words: Counter[str] = Counter()
+    for document in split:
+        for name, value in document:
+            words[name] += len(value.split())
+    total = max(1, sum(words.values()))
+    return {name: count / total for name, count in words.most_common() if count >= total / 1_000}
+
+
+def _title_field(split: Sequence[Sequence[tuple[str, str]]]) -> str:
+    """Find the field that names documents: there once in nearly all of them, short, and seldom the same."""
+    values: dict[str, list[str]] = defaultdict(list)
+    for document in split:
+        names = Counter(name for name, _ in document)
+        for name, value in document:
+            if names[name] == 1:
+                values[name].append(value)
+    fitting = {
+        name: found
+        for name, found in values.items()
+        if len(found) > 0.9 * len(split)
+        and statistics.median(len(value.split()) for value in found) <= _TITLE_WORDS
+        and len(set(found)) > 0.9 * len(found)
+    }
+    named = [name for name in fitting if name.lower() in _TITLE_NAMES]
+    return (named or list(fitting) or [""])[0]
+
+
+def _boilerplate(texts: Sequence[str]) -> int:
+    lines = set(boilerplate.learn_boilerplate(texts, 0.01))
+    return sum(len(line) for text in texts for line in text.splitlines() if line.strip() in lines)

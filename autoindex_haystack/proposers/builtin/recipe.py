@@ -1,0 +1,87 @@
+"""A recipe: which transforms a program is made of, with their parameters. The program itself carries it as a literal."""
+
+import ast
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+CONSTANT = "RECIPE"
+"""The name under which a program carries its recipe."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One transform with its parameters.
+
+    :param transform: The transform's name in the library.
+    :param parameters: The parameters as canonical JSON, so that steps compare and hash by value.
+    """
+
+    transform: str
+    parameters: str = "{}"
+
+    @classmethod
+    def of(cls, transform: str, **parameters: Any) -> "Step":
+        """Make a step.
+
+        :param transform: The transform's name.
+        :param parameters: Its parameters.
+        :returns: The step.
+        """
+        return cls(transform, json.dumps(parameters, sort_keys=True))
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """The parameters."""
+        loaded: dict[str, Any] = json.loads(self.parameters)
+        return loaded
+
+    def having(self, **changes: Any) -> "Step":
+        """Returns the step with some parameters changed."""
+        return Step.of(self.transform, **{**self.values, **changes})
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """An ordered composition of steps, at most one of each transform."""
+
+    steps: tuple[Step, ...] = ()
+
+    @classmethod
+    def of(cls, steps: Iterable[Step], order: Mapping[str, int]) -> "Recipe":
+        """Put steps into the order of their stages; a later step of the same transform replaces the earlier one.
+
+        :param steps: The steps.
+        :param order: Each transform's place.
+        :returns: The recipe.
+        """
+        latest = {step.transform: step for step in steps}
+        return cls(tuple(sorted(latest.values(), key=lambda step: order[step.transform])))
+
+    def get(self, transform: str) -> Step | None:
+        """Returns the step of a transform, if the recipe has one."""
+        return next((step for step in self.steps if step.transform == transform), None)
+
+    def literal(self) -> str:
+        """Returns the recipe as the Python literal that a program carries."""
+        return repr([(step.transform, step.values) for step in self.steps])
+
+
+def read_recipe(source: str) -> Recipe | None:
+    """Read the recipe that a program carries.
+
+    :param source: The program's source.
+    :returns: The recipe; None for a program that was not made by the built-in proposer.
+    """
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError):
+        return None
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and [ast.unparse(target) for target in node.targets] == [CONSTANT]:
+            try:
+                return Recipe(tuple(Step.of(name, **values) for name, values in ast.literal_eval(node.value)))
+            except (ValueError, TypeError):
+                return None
+    return None

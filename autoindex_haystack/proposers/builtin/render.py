@@ -1,0 +1,177 @@
+"""From a recipe to a program that a person would sign: self-contained, with only the functions it uses."""
+
+import ast
+import inspect
+from collections.abc import Iterable, Iterator
+from functools import cache
+from types import ModuleType
+from typing import Any
+
+from autoindex_haystack.proposers.builtin.library import TRANSFORMS, Transform
+from autoindex_haystack.proposers.builtin.recipe import CONSTANT, Recipe
+from autoindex_haystack.retrieval import porter
+
+_WIDTH = 110
+_INDENT = "    "
+
+
+def render(recipe: Recipe) -> str:
+    """Write the program of a recipe.
+
+    :param recipe: The recipe.
+    :returns: Python source that passes the static check.
+    """
+    steps = [(TRANSFORMS[step.transform], step.values) for step in recipe.steps]
+    preprocessor = _preprocessor(steps)
+    functions, imports = _needed(preprocessor, [transform.module for transform, _ in steps])
+    ideas = [f"{i}. {transform.idea(values)}" for i, (transform, values) in enumerate(steps, start=1)]
+    docstring = "\n".join(["Represent each document for BM25:", "", *ideas]) if ideas else "Index each document whole."
+    head = [
+        f'"""{docstring}\n"""' if ideas else f'"""{docstring}"""',
+        "\n".join([*sorted(imports), "", "from autoindex_haystack.program import BasePreprocessor, Chunk, Document"]),
+        _constant(recipe),
+    ]
+    return "\n\n".join(part.strip("\n") for part in head) + "\n\n\n" + "\n\n\n".join([*functions, preprocessor]) + "\n"
+
+
+def _constant(recipe: Recipe) -> str:
+    if not recipe.steps:
+        return f"{CONSTANT} = []"
+    rows = [f"{_INDENT}({step.transform!r}, {step.values!r})," for step in recipe.steps]
+    return "\n".join([f"{CONSTANT} = [", *rows, "]"])
+
+
+def _preprocessor(steps: list[tuple[Transform, dict[str, Any]]]) -> str:
+    """Write the class."""
+    prepare = [line for transform, values in steps for line in transform.prepare(values)]
+    represent = [line for transform, values in steps for line in transform.represent(values)]
+    learn = {key: text for transform, values in steps for key, text in transform.learn(values).items()}
+    parts = [f"class Preprocessor(BasePreprocessor):\n{_INDENT}name = 'composed'"]
+    if learn:
+        parts.append(_calibrate(learn))
+    parts.append(_prepare(prepare, boilerplate="boilerplate" in learn))
+    parts.append(_preprocess(represent))
+    return "\n\n".join(parts).replace("name = 'composed'", 'name = "composed"')
+
+
+def _calibrate(learn: dict[str, str]) -> str:
+    lines = ["def calibrate(self, docs):"]
+    if len(learn) > 1:
+        lines.append(f"{_INDENT}docs = list(docs)")
+    for key, expression in learn.items():
+        lines.append(f'{_INDENT}self.state["{key}"] = {expression}')
+    return _indented([*lines, f"{_INDENT}return self.state"])
+
+
+def _prepare(lines: list[str], *, boilerplate: bool) -> str:
+    body = [
+        "def prepare(self, doc: Document) -> tuple[str, str]:",
+        f'{_INDENT}"""Title and text of a document, the text beginning with the title where the document has one."""',
+        f'{_INDENT}given = title = str(doc.metadata.get("title") or "")',
+        f"{_INDENT}text = doc.text",
+    ]
+    if boilerplate:
+        body.insert(2, f'{_INDENT}self.boilerplate = self.boilerplate or frozenset(self.state["boilerplate"])')
+    body += [f"{_INDENT}{line}" for line in lines]
+    body.append(f'{_INDENT}return title, f"{{given}}\\n{{text}}" if given else text')
+    return (f"{_INDENT}boilerplate = frozenset()\n\n" if boilerplate else "") + _indented(body)
+
+
+def _preprocess(lines: list[str]) -> str:
+    body = [
+        "def preprocess(self, docs: list[Document]) -> list[Chunk]:",
+        f"{_INDENT}chunks = []",
+        f"{_INDENT}for doc in docs:",
+        f"{_INDENT * 2}title, text = self.prepare(doc)",
+        f"{_INDENT * 2}pieces = [text]",
+        *(f"{_INDENT * 2}{line}" for line in lines),
+        f"{_INDENT * 2}chunks += [",
+        f'{_INDENT * 3}Chunk(f"{{doc.doc_id}}_{{n}}", doc.doc_id, piece) for n, piece in enumerate(pieces)',
+        f"{_INDENT * 2}]",
+        f"{_INDENT}return chunks",
+    ]
+    return _indented(body)
+
+
+def _indented(lines: Iterable[str]) -> str:
+    return "\n".join(_INDENT + line for line in lines)
+
+
+def _needed(code: str, modules: list[ModuleType]) -> tuple[list[str], set[str]]:
+    """Find the functions and constants that code uses, with all that those use.
+
+    :returns: Their sources, in the order of their modules, and the imports they need.
+    """
+    known = [*dict.fromkeys(modules), porter]
+    definitions = {name: source for module in known for name, source in _definitions(module).items()}
+    imports = {name: line for module in known for name, line in _imports(module).items()}
+    wanted, pending = set(), set(_names(code))
+    while pending:
+        name = pending.pop()
+        if name in definitions and name not in wanted:
+            wanted.add(name)
+            pending |= set(_names(definitions[name]))
+    sources = {name: definitions[name] for name in definitions if name in wanted}
+    used = {name for source in [code, *sources.values()] for name in _names(source)}
+    grouped = _group_constants(sources)
+    return grouped, _merge({line for name, line in imports.items() if name in used})
+
+
+def _group_constants(sources: dict[str, str]) -> list[str]:
+    """Put consecutive constants under one another, functions apart."""
+    groups: list[str] = []
+    previous = False
+    for source in sources.values():
+        constant = not source.startswith("def ")
+        if constant and previous:
+            groups[-1] += "\n" + source
+        else:
+            groups.append(source)
+        previous = constant
+    return groups
+
+
+@cache
+def _definitions(module: ModuleType) -> dict[str, str]:
+    """The sources of a module's functions and constants, by name."""
+    text = inspect.getsource(module)
+    found = {}
+    for node in ast.parse(text).body:
+        source = ast.get_source_segment(text, node) or ""
+        if isinstance(node, ast.FunctionDef):
+            found[node.name] = source
+        elif isinstance(node, ast.Assign):
+            found[ast.unparse(node.targets[0])] = source
+    return found
+
+
+@cache
+def _imports(module: ModuleType) -> dict[str, str]:
+    """A module's imports from the standard library, by the name they bind."""
+    found = {}
+    for node in ast.parse(inspect.getsource(module)).body:
+        if isinstance(node, ast.Import):
+            found |= {alias.name: f"import {alias.name}" for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and not (node.module or "").startswith("autoindex_haystack"):
+            found |= {alias.name: f"from {node.module} import {alias.name}" for alias in node.names}
+    return found
+
+
+def _names(code: str) -> Iterator[str]:
+    return (node.id for node in ast.walk(ast.parse(_dedented(code))) if isinstance(node, ast.Name))
+
+
+def _dedented(code: str) -> str:
+    return inspect.cleandoc(code) if code.startswith(_INDENT) else code
+
+
+def _merge(lines: set[str]) -> set[str]:
+    """Join imports from the same module into one line."""
+    names: dict[str, list[str]] = {}
+    for line in lines:
+        module, _, imported = line.partition(" import ")
+        names.setdefault(module, []).append(imported)
+    return {
+        f"{module} import {', '.join(sorted(imported))}" if imported[0] else module
+        for module, imported in names.items()
+    }

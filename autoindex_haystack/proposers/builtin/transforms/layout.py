@@ -1,0 +1,50 @@
+"""Layout: which pieces of a document become chunks, and what is said more than once.
+
+Passages help where a long document answers in one place; repeating the title or the beginning helps where these say
+what the document is about. Each extra chunk costs its length in the index.
+"""
+
+import re
+from collections.abc import Iterable
+
+HEADING = re.compile(r"^#{1,6}[ \t]+\S.*$", re.MULTILINE)
+
+
+def windows(text: str, title: str, words: int) -> list[str]:
+    """Cut a text of more than so many words into windows that overlap by half, each with the title in front."""
+    found = text.split()
+    if len(found) <= words:
+        return []
+    starts = range(0, len(found) - words // 2, words // 2)
+    return [f"{title}\n{' '.join(found[start : start + words])}" for start in starts]
+
+
+def sections(text: str, title: str, words: int) -> list[str]:
+    """Cut a Markdown page at its headings, each section with the title in front; short sections join the next."""
+    cuts = [0, *(heading.start() for heading in HEADING.finditer(text)), len(text)]
+    pieces: list[str] = []
+    pending = ""
+    for begin, end in zip(cuts, cuts[1:]):
+        pending += text[begin:end]
+        if len(pending.split()) >= words:
+            pieces.append(pending)
+            pending = ""
+    if pending.strip():
+        pieces.append(pending)
+    return [f"{title}\n{piece}" for piece in pieces] if len(pieces) > 1 else []
+
+
+def lead(text: str, words: int) -> str:
+    """Returns the first so many words."""
+    return " ".join(text.split(None, words)[:words])
+
+
+def repeat(text: str, times: int) -> str:
+    """Returns a text so many times, one a line."""
+    return "\n".join([text] * times) if text else ""
+
+
+def metadata_text(values: Iterable[object]) -> str:
+    """Returns the metadata values that are words or numbers, one a line."""
+    flat = [item for value in values for item in (value if isinstance(value, list) else [value])]
+    return "\n".join(str(item) for item in flat if isinstance(item, str | int | float) and not isinstance(item, bool))

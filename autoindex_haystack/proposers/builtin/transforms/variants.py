@@ -1,0 +1,38 @@
+"""Variants: other spellings of a word beside it, for queries that use the other one.
+
+Identifiers split into their words help on source code and technical reference; joined hyphens and letters without
+accents help where spelling varies. The index grows by the number of words that have a variant.
+"""
+
+import re
+import unicodedata
+
+IDENTIFIER = re.compile(r"\b(?=\w*[a-z0-9][A-Z]|\w*[A-Z][A-Z][a-z]|\w*[^\W_]_[^\W_])[A-Za-z_]\w{2,80}\b")
+IDENTIFIER_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+HYPHENATED = re.compile(r"\b[^\W\d_]+(?:[-\u2010\u2011][^\W\d_]+)+\b")
+NOT_ASCII = re.compile(r"\b\w*[^\x00-\x7f]\w*\b")
+
+
+def add_identifier_parts(text: str) -> str:
+    """Append the words of each camelCase or snake_case identifier."""
+    parts = [part for name in IDENTIFIER.findall(text) for part in IDENTIFIER_PART.findall(name)]
+    return f"{text}\n{' '.join(parts)}" if parts else text
+
+
+def add_joined_hyphens(text: str) -> str:
+    """Append hyphenated words written as one word."""
+    joined = [re.sub(r"[-\u2010\u2011]", "", word) for word in HYPHENATED.findall(text)]
+    return f"{text}\n{' '.join(joined)}" if joined else text
+
+
+def add_plain_letters(text: str) -> str:
+    """Append words with accents, ligatures or decomposed letters in their plain and in their composed form."""
+    if text.isascii():
+        return text
+    composed = unicodedata.normalize("NFC", text)
+    variants = []
+    for word in NOT_ASCII.findall(composed):
+        letters = unicodedata.normalize("NFKD", word)
+        plain = "".join(letter for letter in letters if not unicodedata.combining(letter))
+        variants += [form for form in dict.fromkeys((plain, word)) if form and form not in text]
+    return f"{text}\n{' '.join(variants)}" if variants else text

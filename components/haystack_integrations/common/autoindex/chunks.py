@@ -1,0 +1,122 @@
+"""How a chunk carries the document it came from: the keys in its meta, written and read here alone.
+
+Index text is not for readers, so the first chunk of each document keeps the original content, and the original meta where
+it cannot be told from the chunk's own.
+"""
+
+from collections.abc import Sequence
+from copy import deepcopy
+from dataclasses import replace
+from typing import Any
+
+from haystack import Document
+
+SOURCE_ID = "source_id"
+"""Id of the document that a chunk stands for."""
+
+SPLIT_ID = "split_id"
+"""Ordinal of a chunk within its document, from 0."""
+
+PROGRAM_SHA256 = "program_sha256"
+"""Hash of the program that made a chunk."""
+
+SPLIT_COUNT = "split_count"
+"""First chunk only: how many chunks the document has."""
+
+SOURCE_CONTENT = "source_content"
+"""First chunk only: the content of the document, None where it had none."""
+
+SOURCE_META = "source_meta"
+"""First chunk only, where the program added metadata or the document used one of these keys: the document's meta."""
+
+BEST_CHUNK = "best_chunk"
+"""In the meta of a retrieved document: id, content, split_id and score of the chunk that matched best."""
+
+_RESERVED = frozenset({SOURCE_ID, SPLIT_ID, PROGRAM_SHA256, SPLIT_COUNT, SOURCE_CONTENT, SOURCE_META})
+
+
+def chunk_id(source_id: str, split_id: int) -> str:
+    """Returns the id of a chunk: the same for the same place in the same document, whatever the text is.
+
+    :param source_id: The document's id.
+    :param split_id: The chunk's ordinal within the document.
+    """
+    return f"{source_id}#{split_id}"
+
+
+def make_chunks(
+    source: Document, texts: Sequence[str], metadata: Sequence[dict[str, Any] | None], program_sha256: str
+) -> list[Document]:
+    """Make the chunk Documents of one document.
+
+    :param source: The document; it is not changed, and nothing of its meta is shared.
+    :param texts: The index text of each chunk.
+    :param metadata: What the program says of each chunk; None where it says nothing.
+    :param program_sha256: Hash of the program.
+    :returns: The chunks: meta is the document's, then the program's, then the keys of this module, which nothing overrides.
+    """
+    chunks = []
+    for split_id, (text, own) in enumerate(zip(texts, metadata, strict=True)):
+        meta = {key: deepcopy(value) for key, value in source.meta.items() if key not in _RESERVED}
+        meta |= {key: value for key, value in (own or {}).items() if key not in _RESERVED}
+        meta |= {SOURCE_ID: source.id, SPLIT_ID: split_id, PROGRAM_SHA256: program_sha256}
+        if split_id == 0:
+            meta |= {SPLIT_COUNT: len(texts), SOURCE_CONTENT: source.content}
+            if _RESERVED & source.meta.keys() or _adds(own, source.meta):
+                meta[SOURCE_META] = deepcopy(source.meta)
+        chunks.append(Document(id=chunk_id(source.id, split_id), content=text, meta=meta))
+    return chunks
+
+
+def source_id_of(document: Document) -> str:
+    """Returns the id of the document that a chunk stands for; a document without one stands for itself."""
+    source_id = document.meta.get(SOURCE_ID)
+    return document.id if source_id is None else str(source_id)
+
+
+def restore_source(first: Document, best: Document, score: float) -> Document:
+    """Give back the document that chunks stand for.
+
+    :param first: The document's first chunk.
+    :param best: The chunk that matched best.
+    :param score: The document's score.
+    :returns: The original document with its score, and with the best chunk in its meta under ``best_chunk``. Where the
+        original was not kept, because something else split the document, the best chunk as it is.
+    """
+    found = first if _keeps_source(first) or first.id == source_id_of(first) else best
+    best_chunk = {"id": best.id, "content": best.content, "split_id": best.meta.get(SPLIT_ID), "score": score}
+    if not _keeps_source(found):
+        return replace(found, meta={**deepcopy(found.meta), BEST_CHUNK: best_chunk}, score=score)
+    meta = found.meta.get(SOURCE_META)
+    if meta is None:
+        meta = {key: value for key, value in found.meta.items() if key not in _RESERVED}
+    return Document(
+        id=source_id_of(found),
+        content=found.meta[SOURCE_CONTENT],
+        meta={**deepcopy(meta), BEST_CHUNK: best_chunk},
+        score=score,
+    )
+
+
+def stale_chunk_ids(old_first: Document | None, new_first: Document) -> list[str]:
+    """Say which chunks of an older version of a document a newer version no longer has.
+
+    :param old_first: The document with the id of ``new_first`` that was stored before, if any.
+    :param new_first: Any document that is written; only the first chunk of a document can make others stale.
+    :returns: Ids of chunks, which may be gone already.
+    """
+    if old_first is None or not (_keeps_source(old_first) and _keeps_source(new_first)):
+        return []
+    counts = new_first.meta.get(SPLIT_COUNT), old_first.meta.get(SPLIT_COUNT)
+    if not all(isinstance(count, int) for count in counts):
+        return []
+    return [chunk_id(source_id_of(new_first), split_id) for split_id in range(*counts)]
+
+
+def _keeps_source(chunk: Document) -> bool:
+    return SOURCE_CONTENT in chunk.meta and PROGRAM_SHA256 in chunk.meta
+
+
+def _adds(own: dict[str, Any] | None, meta: dict[str, Any]) -> bool:
+    """Whether a program's metadata says anything that the document's meta does not say."""
+    return any(key not in meta or meta[key] != value for key, value in (own or {}).items())

@@ -1,0 +1,142 @@
+"""A frozen program with its isolated workers, kept warm between the runs of a component. Knows nothing of Haystack."""
+
+import json
+import threading
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from autoindex_haystack.errors import ProgramError
+from autoindex_haystack.frozen import FrozenComponent
+from autoindex_haystack.program import Document
+from autoindex_haystack.sandbox import DocumentFile, Limits, ProgramOutput, ProgramRunner
+
+_BATCH_DOCUMENTS, _BATCH_CHARACTERS = 4_096, 32 << 20
+"""What one worker is given at a time: enough to keep it busy, little enough that the results do not fill the memory."""
+
+_BATCH_TIMEOUTS = 15
+"""How many times as long as one document a batch may take; at the default the sandbox's usual limit for a program."""
+
+Chunks = list[tuple[str, dict[str, Any] | None]]
+"""Text and metadata of the chunks of one document; None where the program says nothing of its own."""
+
+
+class ProgramWorkers:
+    """Runs the program over documents. Usable from several threads; batches take turns.
+
+    :param frozen: The component.
+    :param workers: How many processes run side by side.
+    :param timeout: Seconds that the program may take for one document.
+    """
+
+    def __init__(self, frozen: FrozenComponent, *, workers: int, timeout: float) -> None:
+        self.frozen = frozen
+        self._workers = workers
+        self._limits = Limits(document_seconds=timeout, seconds=_BATCH_TIMEOUTS * timeout)
+        self._file = DocumentFile()
+        self._runner = ProgramRunner(
+            frozen.program,
+            self._file,
+            state=frozen.state,
+            limits=self._limits,
+            workers=workers,
+            allowed_imports=frozen.manifest.settings.allowed_imports,
+        )
+        self._busy = 0.0
+        self._lock = threading.Lock()
+
+    def start(self) -> None:
+        """Start the workers; starting twice is fine.
+
+        :raises ProgramError: If the program's module code fails.
+        :raises SandboxError: If no worker can be started.
+        """
+        with self._lock:
+            self._runner.start()
+
+    def run(self, documents: Sequence[Document], *, skip_failing: bool = False) -> Iterator[Chunks | None]:
+        """Run the program over documents.
+
+        :param documents: The documents; their ids must differ.
+        :param skip_failing: Go on after a document at which the program fails.
+        :returns: The chunks of each document in the order given; None for one at which the program failed.
+        :raises ProgramError: If the program fails, breaks the contract or a limit; it names the document.
+        :raises ValueError: If a document cannot be given to a program; it names the document.
+        """
+        for batch in self._batches(documents):
+            with self._lock:
+                results = self._run_batch(batch, skip_failing)
+            yield from results
+
+    def close(self) -> None:
+        """End the workers and release everything."""
+        with self._lock:
+            self._runner.close()
+            self._file.close()
+
+    def _batches(self, documents: Sequence[Document]) -> Iterator[Sequence[Document]]:
+        begin = size = 0
+        for i, document in enumerate(documents):
+            size += len(document.text)
+            if i + 1 - begin == _BATCH_DOCUMENTS * self._workers or size >= _BATCH_CHARACTERS * self._workers:
+                yield documents[begin : i + 1]
+                begin, size = i + 1, 0
+        if begin < len(documents):
+            yield documents[begin:]
+
+    def _run_batch(self, batch: Sequence[Document], skip_failing: bool) -> list[Chunks | None]:
+        try:
+            self._file.write(batch)
+        except (TypeError, ValueError) as error:
+            raise _unfit(batch) from error
+        results: list[Chunks | None] = [None] * len(batch)
+        waiting = [range(len(batch))]
+        while waiting:
+            part = waiting.pop()
+            try:
+                output = self._run(part)
+            except ProgramError as error:
+                culprit = self._culprit(error, part) if skip_failing else None
+                if culprit is None:
+                    raise
+                waiting += [rest for rest in (range(part.start, culprit), range(culprit + 1, part.stop)) if rest]
+            else:
+                for ordinal, chunks in zip(part, _by_document(output, part), strict=True):
+                    results[ordinal] = chunks
+        return results
+
+    def _run(self, part: range) -> ProgramOutput:
+        # The workers' limit of processor time holds for their whole life, so they are not to live for ever.
+        if self._busy > self._limits.document_seconds:
+            self._runner.close()
+            self._busy = 0.0
+        output = self._runner.run(ordinals=part, metadata=True)
+        self._busy += output.seconds
+        return output
+
+    def _culprit(self, error: ProgramError, part: range) -> int | None:
+        """The ordinal of the document at which the program failed, if it is one of those it was given."""
+        if error.document_id not in self._file.document_ids:
+            return None
+        culprit = self._file.document_ids.index(error.document_id)
+        return culprit if culprit in part else None
+
+
+def _by_document(output: ProgramOutput, part: range) -> Iterator[Chunks]:
+    bounds = np.searchsorted(output.chunks.documents, np.arange(part.start, part.stop + 1)).tolist()
+    rows = list(zip(output.chunks.texts, output.metadata, strict=True))
+    return (rows[begin:end] for begin, end in zip(bounds, bounds[1:], strict=False))
+
+
+def _unfit(batch: Sequence[Document]) -> ValueError:
+    """The error for the first document that cannot be written for the workers."""
+    for document in batch:
+        try:
+            document.text.encode("utf-8")
+            json.dumps(document.metadata)
+        except UnicodeEncodeError:
+            return ValueError(f"document {document.doc_id} holds half a surrogate pair, which is no Unicode; repair its text")
+        except (TypeError, ValueError) as error:
+            return ValueError(f"document {document.doc_id} has metadata that is no JSON ({error}); convert it before")
+    return ValueError("the documents cannot be given to the program")

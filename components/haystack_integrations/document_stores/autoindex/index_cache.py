@@ -1,0 +1,88 @@
+"""Engine indexes that a document store keeps beside its log, so that another process need not build them again."""
+
+import weakref
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+from haystack import logging
+
+from autoindex_haystack.errors import BackendError
+from autoindex_haystack.files import remove
+from autoindex_haystack.retrieval import BM25Settings, Index, get_backend
+from haystack_integrations.document_stores.autoindex.chunk_rows import ChunkRows
+
+logger = logging.getLogger(__name__)
+
+_PREFIX, _LOCK = "index-", "index.lock"
+
+
+class OpenIndex:
+    """An engine's index, closed when nobody searches it any more.
+
+    :param index: The index.
+    :param digest: The digest of the rows that it was made of.
+    """
+
+    def __init__(self, index: Index, digest: str) -> None:
+        self.index = index
+        self.digest = digest
+        # At the end of the process the engine may be gone before; there is nothing left to release then.
+        weakref.finalize(self, index.close).atexit = False
+
+
+class IndexCache:
+    """The indexes of one store: found by the digest of what they index, built where there is none.
+
+    :param folder: The store's folder; None for a store in memory.
+    :param backend: Name of the engine.
+    :param settings: BM25 parameters and analyzer.
+    """
+
+    def __init__(self, folder: Path | None, backend: str, settings: BM25Settings) -> None:
+        self._folder, self._backend, self._settings = folder, backend, settings
+
+    def open(self, rows: ChunkRows) -> OpenIndex:
+        """Load the index of these rows, or build it and save it for others.
+
+        :param rows: What to index.
+        :returns: The index.
+        :raises BackendError: If the engine is missing or fails.
+        """
+        index = self._load(rows)
+        if index is None:
+            index = get_backend(self._backend).build(rows.table(), self._settings)
+            self._save(index, rows)
+        return OpenIndex(index, rows.digest)
+
+    def _place(self, rows: ChunkRows) -> Path | None:
+        return None if self._folder is None else self._folder / f"{_PREFIX}{rows.digest}"
+
+    def _load(self, rows: ChunkRows) -> Index | None:
+        place = self._place(rows)
+        if place is None or not place.is_dir():
+            return None
+        try:
+            index = get_backend(self._backend).load(place)
+        except BackendError as error:
+            logger.warning("The saved index is not used and will be built anew: {error}", error=error)
+            return None
+        if index.settings == self._settings and len(index) == len(rows):
+            return index
+        index.close()
+        return None
+
+    def _save(self, index: Index, rows: ChunkRows) -> None:
+        """Save an index and remove those of other states. Searching goes on without, where that cannot be done."""
+        place = self._place(rows)
+        if place is None:
+            return
+        try:
+            # Whoever holds the lock has made every other folder; what it left unfinished is free to go.
+            with FileLock(place.parent / _LOCK, timeout=0):
+                for stale in (*place.parent.glob(f"{_PREFIX}*/"), *place.parent.glob(f".{_PREFIX}*/")):
+                    remove(stale)
+                index.save(place)
+        except Timeout:
+            logger.debug("Another process is saving the index of {folder}", folder=str(place.parent))
+        except (OSError, BackendError) as error:
+            logger.info("The index stays in memory, it cannot be saved: {error}", error=error)
