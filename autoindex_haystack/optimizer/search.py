@@ -1,4 +1,4 @@
-"""The paper's loop: propose, evaluate, keep what helps, combine, repeat; the held-out queries are scored once, at the end."""
+"""The loop of the paper: propose, evaluate, keep what helps, combine, repeat; held-out queries are scored once."""
 
 import secrets
 import time
@@ -50,7 +50,7 @@ def optimize(
     collection: str | Path | Collection,
     out: str | Path,
     *,
-    settings: SearchSettings = SearchSettings(),  # noqa: B008 - frozen
+    settings: SearchSettings = SearchSettings(),
     proposer: Proposer | None = None,
     split: Split | Path | None = None,
     split_seed: int = 0,

@@ -1,7 +1,7 @@
 """How relevant documents that are missed differ from wrong ones that are ranked: the evidence for proposals.
 
-Everything is measured on the validation queries alone, as the share of a query's terms, weighted by their rarity, that a
-text covers.
+Everything is measured on the validation queries alone, as the share of a query's terms, weighted by their rarity, that
+a text covers.
 """
 
 import math
@@ -72,7 +72,7 @@ def contrast_documents(
     :param profile: The corpus's profile.
     :returns: The contrast.
     """
-    missed, relevant, wrong = _pairs(view, rankings)
+    missed, relevant, wrong = _pairs(view, rankings, profile)
     hard = missed or relevant
     if not hard or not wrong:
         return Contrast(missed=len(missed), relevant=len(relevant))
@@ -92,7 +92,7 @@ def contrast_documents(
 
 
 def _pairs(
-    view: CollectionView, rankings: Mapping[str, Sequence[tuple[str, float]]]
+    view: CollectionView, rankings: Mapping[str, Sequence[tuple[str, float]]], profile: Profile
 ) -> tuple[list[_Pair], list[_Pair], list[_Pair]]:
     """Collect missed relevant, all relevant, and wrongly ranked documents, a few for each query."""
     by_id = {document.doc_id: document for document in view.documents}
@@ -108,7 +108,8 @@ def _pairs(
 
         def pair(document_id: str, terms: dict[str, float] = terms) -> _Pair:
             document = by_id[document_id]
-            return _Pair(terms, str(document.metadata.get("title") or ""), document.text[:_LONGEST_TEXT])
+            text = document.text[:_LONGEST_TEXT]
+            return _Pair(terms, str(document.metadata.get("title") or "") or profile.derived_title(text), text)
 
         lost = [document for document in right if document not in set(ranked)]
         missed += [pair(document) for document in lost[:_MOST_DOCUMENTS]]
@@ -156,9 +157,9 @@ def _forms_gain(pair: _Pair) -> float:
     """Share of the query that the text covers by other forms only."""
     words = set(tokenize(f"{pair.title}\n{pair.text}"))
     stems = {porter_stem(word) for word in words}
-    return sum(
-        weight for term, weight in pair.terms.items() if term not in words and porter_stem(term) in stems
-    ) / sum(pair.terms.values())
+    return sum(weight for term, weight in pair.terms.items() if term not in words and porter_stem(term) in stems) / sum(
+        pair.terms.values()
+    )
 
 
 def _addition_gain(pair: _Pair, add: Callable[[str], str]) -> float:

@@ -1,8 +1,8 @@
 """The library: what each transform contributes to a program, and which parameters are worth trying.
 
 A transform writes lines into three places of a program: ``prepare`` (title and text of a document), ``represent`` (the
-list of pieces that become chunks) and ``learn`` (what ``calibrate`` puts into the state). The functions those lines call
-come from :mod:`autoindex_haystack.proposers.builtin.transforms`.
+list of pieces that become chunks) and ``learn`` (what ``calibrate`` puts into the state). The functions that those
+lines call come from :mod:`autoindex_haystack.proposers.builtin.transforms`.
 """
 
 from collections.abc import Callable, Mapping
@@ -104,7 +104,7 @@ _ALL = (
         lambda p: "add the metadata fields " + ", ".join(p["names"]),
         represent=lambda p: [
             f"names = {tuple(p['names'])!r}",
-            "pieces[0] += \"\\n\" + metadata_text(doc.metadata.get(name) for name in names)",
+            'pieces[0] += "\\n" + metadata_text(doc.metadata.get(name) for name in names)',
         ],
     ),
     Transform(

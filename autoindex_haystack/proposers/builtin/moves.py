@@ -1,10 +1,10 @@
 """Moves: the single changes of a recipe that a corpus and its missed documents speak for, each with a reason."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from autoindex_haystack.proposers.builtin.contrast import Contrast
-from autoindex_haystack.proposers.builtin.library import TRANSFORMS
+from autoindex_haystack.proposers.builtin.library import TRANSFORMS, compose
 from autoindex_haystack.proposers.builtin.profile import Profile
 from autoindex_haystack.proposers.builtin.recipe import Recipe, Step
 
@@ -12,11 +12,16 @@ _REFINED = 0.15
 """What a refinement of an adopted step is worth, on the scale of first tries."""
 
 
+_LESS_LIKELY = 0.4
+"""What other parameters lose against those that the evidence speaks for."""
+
+
 @dataclass(frozen=True)
 class Move:
     """A change of a recipe.
 
     :param step: The step that is added, or put in the place of the one of the same transform.
+    :param needs: Steps that this one builds on; added where the recipe has none of their transform.
     :param score: How promising it is; only the order matters.
     :param reason: The evidence, in a sentence.
     """
@@ -24,6 +29,12 @@ class Move:
     step: Step
     score: float
     reason: str
+    needs: tuple[Step, ...] = ()
+
+    def apply(self, recipe: Recipe) -> Recipe:
+        """Returns a recipe with this change."""
+        missing = [step for step in self.needs if recipe.get(step.transform) is None]
+        return compose(recipe, *missing, self.step)
 
 
 def moves(recipe: Recipe, profile: Profile, contrast: Contrast) -> list[Move]:
@@ -43,7 +54,7 @@ def moves(recipe: Recipe, profile: Profile, contrast: Contrast) -> list[Move]:
         *_refinements(recipe),
     ]
     best: dict[Step, Move] = {}
-    for move in found:
+    for move in [*found, *_explorations(found)]:
         known = best.get(move.step)
         if move.step not in recipe.steps and (known is None or known.score < move.score):
             best[move.step] = move
@@ -61,12 +72,12 @@ def _fields(recipe: Recipe, profile: Profile, contrast: Contrast) -> Iterator[Mo
     """Parse the markup, drop what does not tell relevant from wrong documents, repeat what does."""
     if not profile.markup:
         return
-    plain = Step.of("fields", markup=profile.markup, title=profile.title_field, dropped=[], repeated={})
+    plain = _plain_fields(profile)
     now = recipe.get("fields") or plain
     yield Move(plain, 0.35, f"documents are {profile.markup.replace('_', ' ')} records; their labels say nothing")
     dropped, repeated = list(now.values["dropped"]), dict(now.values["repeated"])
     shares, lifts, covers = profile.field_shares, contrast.lifts, contrast.covers
-    weak = [name for name in shares if name not in dropped and lifts.get(name, 1.0) < 0.9 and shares[name] < 0.9]
+    weak = [name for name in shares if name not in dropped and lifts.get(name, 1.0) < 0.9 and shares[name] < 0.5]
     weak.sort(key=lambda name: (lifts[name], name))
     for name in weak:
         score = 0.3 + shares[name] + 0.5 * (0.9 - lifts[name])
@@ -75,7 +86,9 @@ def _fields(recipe: Recipe, profile: Profile, contrast: Contrast) -> Iterator[Mo
     if len(weak) > 2:
         few = sorted({*dropped, *weak})
         kept = {name: times for name, times in repeated.items() if name not in few}
-        yield Move(now.having(dropped=few, repeated=kept), 0.5, f"{len(weak)} fields tell relevant from wrong less well")
+        yield Move(
+            now.having(dropped=few, repeated=kept), 0.5, f"{len(weak)} fields tell relevant from wrong less well"
+        )
     for name in dropped:
         yield Move(now.having(dropped=[other for other in dropped if other != name]), 0.1, f"perhaps {name} is needed")
     strong = [name for name in shares if name not in dropped and lifts.get(name, 1.0) > 1.05 and shares[name] < 0.6]
@@ -90,7 +103,9 @@ def _fields(recipe: Recipe, profile: Profile, contrast: Contrast) -> Iterator[Mo
 
 def _cleaning(profile: Profile, contrast: Contrast) -> Iterator[Move]:
     if profile.markdown > 0.01:
-        yield Move(Step.of("markdown"), 0.3 + profile.markdown, f"{profile.markdown:.0%} of the text is Markdown syntax")
+        yield Move(
+            Step.of("markdown"), 0.3 + profile.markdown, f"{profile.markdown:.0%} of the text is Markdown syntax"
+        )
     if profile.boilerplate > 0.01:
         reason = f"{profile.boilerplate:.0%} of the text are lines that many documents share"
         yield Move(Step.of("boilerplate", share=0.01), 0.25 + profile.boilerplate, reason)
@@ -107,7 +122,8 @@ def _layout(profile: Profile, contrast: Contrast) -> Iterator[Move]:
     if profile.titled > 0.5 or profile.title_field:
         lift = contrast.lifts.get("*title", 1.0)
         reason = f"titles tell relevant from wrong documents {lift:.1f} times as well as the whole text"
-        yield Move(Step.of("title", times=2), 0.25 + 0.1 * min(2.0, lift), reason)
+        needs = () if profile.titled > 0.5 else (_plain_fields(profile),)
+        yield Move(Step.of("title", times=2), 0.25 + 0.1 * min(2.0, lift), reason, needs)
     lift = contrast.lifts.get("*lead", 1.0)
     reason = f"the first words tell relevant from wrong documents {lift:.1f} times as well as the whole text"
     if profile.words > 40:
@@ -120,7 +136,9 @@ def _layout(profile: Profile, contrast: Contrast) -> Iterator[Move]:
         for words in (200, 100):
             yield Move(Step.of("passages", words=words), score - (0.02 if words == 100 else 0.0), reason)
         if profile.headings > 0.3:
-            yield Move(Step.of("sections", words=30), score + 0.05, f"{profile.headings:.0%} of the documents have headings")
+            yield Move(
+                Step.of("sections", words=30), score + 0.05, f"{profile.headings:.0%} of the documents have headings"
+            )
     if profile.metadata:
         yield Move(Step.of("metadata", names=list(profile.metadata)), 0.5, "the user named these metadata fields")
 
@@ -140,8 +158,22 @@ def _refinements(recipe: Recipe) -> Iterator[Move]:
         for parameter, values in TRANSFORMS[step.transform].grid.items():
             for value in values:
                 if value != step.values[parameter]:
-                    reason = f"a refinement of what was adopted: {parameter} {value} instead of {step.values[parameter]}"
+                    reason = f"refines what was adopted: {parameter} {value} instead of {step.values[parameter]}"
                     yield Move(step.having(**{parameter: value}), _REFINED, reason)
+
+
+def _explorations(found: Sequence[Move]) -> Iterator[Move]:
+    """Other parameters for what was not adopted: worth a try when nothing better is left."""
+    for move in found:
+        for parameter, values in TRANSFORMS[move.step.transform].grid.items():
+            for value in values:
+                reason = f"{move.reason}; with {parameter} {value}"
+                step = move.step.having(**{parameter: value})
+                yield replace(move, step=step, score=move.score - _LESS_LIKELY, reason=reason)
+
+
+def _plain_fields(profile: Profile) -> Step:
+    return Step.of("fields", markup=profile.markup, title=profile.title_field, dropped=[], repeated={})
 
 
 def _kept(repeated: dict[str, int], name: str) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""What a corpus is like: its markup and fields, titles, lengths, LaTeX, identifiers. Read from a sample, never from queries."""
+"""What a corpus is like: markup, fields, titles, lengths, LaTeX, identifiers. Read from a sample, not from queries."""
 
 import re
 import statistics
@@ -65,6 +65,10 @@ class Profile:
     letters: float = 0.0
     boilerplate: float = 0.0
     metadata: tuple[str, ...] = ()
+
+    def derived_title(self, text: str) -> str:
+        """Returns the value of the field that names a document; empty when there is no such field."""
+        return fields.first_value(SPLITTERS[self.markup](text), self.title_field) if self.title_field else ""
 
 
 def sample(documents: Sequence[Document], size: int = SAMPLE) -> list[Document]:

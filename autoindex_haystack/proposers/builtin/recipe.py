@@ -1,4 +1,4 @@
-"""A recipe: which transforms a program is made of, with their parameters. The program itself carries it as a literal."""
+"""A recipe: the transforms that a program is made of, with their parameters. The program carries it as a literal."""
 
 import ast
 import json

@@ -11,7 +11,6 @@ from autoindex_haystack.proposers.builtin.library import TRANSFORMS, Transform
 from autoindex_haystack.proposers.builtin.recipe import CONSTANT, Recipe
 from autoindex_haystack.retrieval import porter
 
-_WIDTH = 110
 _INDENT = "    "
 
 
@@ -26,9 +25,10 @@ def render(recipe: Recipe) -> str:
     functions, imports = _needed(preprocessor, [transform.module for transform, _ in steps])
     ideas = [f"{i}. {transform.idea(values)}" for i, (transform, values) in enumerate(steps, start=1)]
     docstring = "\n".join(["Represent each document for BM25:", "", *ideas]) if ideas else "Index each document whole."
+    standard = "\n".join(sorted(imports, key=lambda line: (line.startswith("from"), line)))
     head = [
         f'"""{docstring}\n"""' if ideas else f'"""{docstring}"""',
-        "\n".join([*sorted(imports), "", "from autoindex_haystack.program import BasePreprocessor, Chunk, Document"]),
+        f"{standard}\n\nfrom autoindex_haystack.program import BasePreprocessor, Chunk, Document",
         _constant(recipe),
     ]
     return "\n\n".join(part.strip("\n") for part in head) + "\n\n\n" + "\n\n\n".join([*functions, preprocessor]) + "\n"
@@ -46,16 +46,18 @@ def _preprocessor(steps: list[tuple[Transform, dict[str, Any]]]) -> str:
     prepare = [line for transform, values in steps for line in transform.prepare(values)]
     represent = [line for transform, values in steps for line in transform.represent(values)]
     learn = {key: text for transform, values in steps for key, text in transform.learn(values).items()}
-    parts = [f"class Preprocessor(BasePreprocessor):\n{_INDENT}name = 'composed'"]
+    head = ["class Preprocessor(BasePreprocessor):", f'{_INDENT}name = "composed"']
+    if "boilerplate" in learn:
+        head.append(f"{_INDENT}boilerplate: frozenset[str] = frozenset()")
+    parts = ["\n".join(head)]
     if learn:
         parts.append(_calibrate(learn))
-    parts.append(_prepare(prepare, boilerplate="boilerplate" in learn))
-    parts.append(_preprocess(represent))
-    return "\n\n".join(parts).replace("name = 'composed'", 'name = "composed"')
+    parts += [_prepare(prepare, boilerplate="boilerplate" in learn), _preprocess(represent)]
+    return "\n\n".join(parts)
 
 
 def _calibrate(learn: dict[str, str]) -> str:
-    lines = ["def calibrate(self, docs):"]
+    lines = ["def calibrate(self, docs: Iterable[Document]) -> dict:"]
     if len(learn) > 1:
         lines.append(f"{_INDENT}docs = list(docs)")
     for key, expression in learn.items():
@@ -74,7 +76,7 @@ def _prepare(lines: list[str], *, boilerplate: bool) -> str:
         body.insert(2, f'{_INDENT}self.boilerplate = self.boilerplate or frozenset(self.state["boilerplate"])')
     body += [f"{_INDENT}{line}" for line in lines]
     body.append(f'{_INDENT}return title, f"{{given}}\\n{{text}}" if given else text')
-    return (f"{_INDENT}boilerplate = frozenset()\n\n" if boilerplate else "") + _indented(body)
+    return _indented(body)
 
 
 def _preprocess(lines: list[str]) -> str:
@@ -85,9 +87,7 @@ def _preprocess(lines: list[str]) -> str:
         f"{_INDENT * 2}title, text = self.prepare(doc)",
         f"{_INDENT * 2}pieces = [text]",
         *(f"{_INDENT * 2}{line}" for line in lines),
-        f"{_INDENT * 2}chunks += [",
-        f'{_INDENT * 3}Chunk(f"{{doc.doc_id}}_{{n}}", doc.doc_id, piece) for n, piece in enumerate(pieces)',
-        f"{_INDENT * 2}]",
+        f'{_INDENT * 2}chunks += [Chunk(f"{{doc.doc_id}}_{{n}}", doc.doc_id, piece) for n, piece in enumerate(pieces)]',
         f"{_INDENT}return chunks",
     ]
     return _indented(body)
@@ -148,7 +148,7 @@ def _definitions(module: ModuleType) -> dict[str, str]:
 @cache
 def _imports(module: ModuleType) -> dict[str, str]:
     """A module's imports from the standard library, by the name they bind."""
-    found = {}
+    found: dict[str, str] = {}
     for node in ast.parse(inspect.getsource(module)).body:
         if isinstance(node, ast.Import):
             found |= {alias.name: f"import {alias.name}" for alias in node.names}

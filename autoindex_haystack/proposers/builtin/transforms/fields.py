@@ -1,7 +1,7 @@
 """Fields: documents with structure, parsed into named parts that can be kept, dropped, repeated or used as the title.
 
-It helps where fields differ in worth: dependencies, codes and bibliographic data drown what a query asks for. Parsing is
-one pass over the text; dropping makes the index smaller, repeating makes it larger.
+It helps where fields differ in worth: dependencies, codes and bibliographic data drown what a query asks for. Parsing
+is one pass over the text; dropping makes the index smaller, repeating makes it larger.
 """
 
 import html

@@ -6,6 +6,7 @@ what the document is about. Each extra chunk costs its length in the index.
 
 import re
 from collections.abc import Iterable
+from itertools import pairwise
 
 HEADING = re.compile(r"^#{1,6}[ \t]+\S.*$", re.MULTILINE)
 
@@ -24,7 +25,7 @@ def sections(text: str, title: str, words: int) -> list[str]:
     cuts = [0, *(heading.start() for heading in HEADING.finditer(text)), len(text)]
     pieces: list[str] = []
     pending = ""
-    for begin, end in zip(cuts, cuts[1:]):
+    for begin, end in pairwise(cuts):
         pending += text[begin:end]
         if len(pending.split()) >= words:
             pieces.append(pending)

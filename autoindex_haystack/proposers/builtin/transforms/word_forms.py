@@ -62,5 +62,6 @@ def add_forms(text: str, forms: Mapping[str, str]) -> str:
 def add_missing_forms(text: str, forms: Mapping[str, str]) -> str:
     """Append once each form of the text's words that the text lacks."""
     words = dict.fromkeys(WORD.findall(text.lower()))
-    missing = dict.fromkeys(form for word in words if word in forms for form in forms[word].split() if form not in words)
+    others = (form for word in words if word in forms for form in forms[word].split())
+    missing = dict.fromkeys(form for form in others if form not in words)
     return f"{text}\n{' '.join(missing)}" if missing else text

@@ -1,0 +1,211 @@
+"""The loop adopts what helps, writes everything down, and looks at the held-out queries once, at the end."""
+
+import json
+
+import pytest
+
+from autoindex_haystack import load_frozen, optimize
+from autoindex_haystack.collection import load_split, make_split
+from autoindex_haystack.errors import CollectionError, RunError
+from autoindex_haystack.evaluation import METRICS, Evaluator, evaluate
+from autoindex_haystack.optimizer import SearchSettings
+from autoindex_haystack.optimizer.events import BaselineEvaluated, CandidateTried, IterationEnded
+from autoindex_haystack.program import Program, builtin_program
+from autoindex_haystack.proposers import Candidate
+from autoindex_haystack.runs import read_result
+
+PROGRAM = """
+from autoindex_haystack.program import BasePreprocessor, Chunk
+
+class Preprocessor(BasePreprocessor):
+    def preprocess(self, docs):
+        return [Chunk("0", doc.doc_id, {expression}) for doc in docs]
+"""
+STEMS = 'doc.text + " " + " ".join(w[:-3] for w in doc.text.split() if w.endswith("ing"))'
+MORE_STEMS = 'doc.text + " " + " ".join(w[:-2] for w in doc.text.split() if w.endswith("ed"))'
+BOTH = f'{STEMS} + " " + {MORE_STEMS.partition(" + ")[2].partition(" + ")[2]}'
+SAME, WORSE, BROKEN = "doc.text + ' '", "'nothing'", "1 / 0"
+
+
+def candidate(expression):
+    return Candidate(PROGRAM.format(expression=expression), expression[:30])
+
+
+class Scripted:
+    """Suggests what the test says, iteration by iteration."""
+
+    name = "scripted"
+
+    def __init__(self, *rounds, combination=None):
+        self._rounds = rounds
+        self._combination = combination
+        self.states = []
+
+    def propose(self, state):
+        self.states.append(state)
+        rounds = self._rounds[state.iteration - 1] if state.iteration <= len(self._rounds) else ()
+        return [candidate(expression) for expression in rounds]
+
+    def combine(self, state, improvements):
+        self.improvements = improvements
+        return candidate(self._combination) if self._combination else None
+
+
+def search(collection, out, proposer, iterations=1, **options):
+    events = []
+    settings = SearchSettings(iterations=iterations)
+    result = optimize(collection, out, settings=settings, proposer=proposer, listener=events.append, **options)
+    return result, events
+
+
+def journal(out):
+    return [json.loads(line) for line in (out / "journal.jsonl").read_text(encoding="utf-8").splitlines()]
+
+
+def test_an_improvement_is_adopted_frozen_and_scored_on_held_out_queries(collection, tmp_path):
+    result, _ = search(collection, tmp_path / "run", Scripted([STEMS]))
+    assert result.adopted == 1
+    assert result.learned.validation["recall@100"] > result.baseline.validation["recall@100"]
+    frozen = load_frozen(tmp_path / "run" / "frozen")
+    assert frozen.program.sha256 == result.program_sha256 == candidate(STEMS).sha256
+    assert frozen.manifest.sha256 == result.component_sha256
+    split = load_split(tmp_path / "run", collection)
+    again = evaluate(collection, frozen, queries="held-out", split=split)
+    assert again.metrics == pytest.approx(result.learned.held_out)
+    assert [step.program_sha256 for step in frozen.manifest.lineage] == [result.program_sha256]
+
+
+@pytest.mark.parametrize("expressions", [[SAME], [WORSE], [BROKEN], [SAME, WORSE, BROKEN], []])
+def test_nothing_is_adopted_when_nothing_helps(collection, tmp_path, expressions):
+    result, _ = search(collection, tmp_path / "run", Scripted(expressions))
+    assert result.adopted == 0
+    assert result.learned == result.baseline
+    assert result.program_sha256 == builtin_program("full_document").sha256
+    assert result.failed == sum(expression in (BROKEN, WORSE) for expression in expressions if expression == BROKEN)
+    assert load_frozen(result.frozen).manifest.lineage == []
+
+
+def test_the_best_single_improvement_wins_when_there_is_no_combination(collection, tmp_path):
+    proposer = Scripted([MORE_STEMS, BOTH, SAME])
+    result, _ = search(collection, tmp_path / "run", proposer)
+    assert result.program_sha256 == candidate(BOTH).sha256
+    assert [o.candidate.sha256 for o in proposer.improvements] == [candidate(BOTH).sha256, candidate(MORE_STEMS).sha256]
+
+
+def test_a_combination_is_adopted_only_when_it_beats_the_best_single_improvement(collection, tmp_path):
+    better, _ = search(collection, tmp_path / "a", Scripted([STEMS, MORE_STEMS], combination=BOTH))
+    assert better.program_sha256 == candidate(BOTH).sha256
+    worse, _ = search(collection, tmp_path / "b", Scripted([STEMS, BOTH], combination=WORSE))
+    assert worse.program_sha256 == candidate(BOTH).sha256
+    failing, _ = search(collection, tmp_path / "c", Scripted([STEMS, BOTH], combination=BROKEN))
+    assert failing.program_sha256 == candidate(BOTH).sha256
+
+
+def test_gains_are_measured_against_the_incumbent_not_the_baseline(collection, tmp_path):
+    proposer = Scripted([BOTH], [STEMS])
+    result, events = search(collection, tmp_path / "run", proposer, iterations=2)
+    gains = [event.outcome.gain for event in events if isinstance(event, CandidateTried)]
+    assert gains[0] > 0 > gains[1]
+    assert result.adopted == 1
+
+
+def test_proposers_see_validation_queries_and_history_only(collection, tmp_path):
+    proposer = Scripted([STEMS, BROKEN], [BOTH])
+    search(collection, tmp_path / "run", proposer, iterations=2)
+    split = make_split(collection, 0)
+    for state in proposer.states:
+        assert set(state.collection.queries) == set(state.collection.qrels) == set(split.validation)
+        assert set(state.evaluation.scores) == set(split.validation)
+    first, second = proposer.states
+    assert first.history == ()
+    assert [outcome.adopted for outcome in second.history] == [True, False]
+    assert "ZeroDivisionError" in second.history[1].error
+    assert second.history[0].fixed
+    assert not second.history[0].broken
+    assert second.incumbent.source == candidate(STEMS).source
+
+
+def test_held_out_queries_are_scored_once_for_each_of_two_programs(collection, tmp_path, monkeypatch):
+    asked = []
+    original = Evaluator.evaluate
+
+    def spy(self, program, queries, **options):
+        asked.append((program.sha256, tuple(queries)))
+        return original(self, program, queries, **options)
+
+    monkeypatch.setattr(Evaluator, "evaluate", spy)
+    result, _ = search(collection, tmp_path / "run", Scripted([STEMS], [BOTH]), iterations=2)
+    held_out = make_split(collection, 0).held_out
+    touched = [program for program, queries in asked if set(queries) & set(held_out)]
+    assert touched == [builtin_program("full_document").sha256, result.program_sha256]
+    assert [queries for _, queries in asked[:-2]] == [make_split(collection, 0).validation] * 3
+
+
+def test_a_program_that_was_evaluated_is_not_run_again(collection, tmp_path):
+    result, events = search(collection, tmp_path / "run", Scripted([SAME], [SAME]), iterations=2)
+    assert result.evaluated == 2
+    assert sum(isinstance(event, CandidateTried) for event in events) == 2
+
+
+def test_everything_is_written_down(collection, tmp_path):
+    out = tmp_path / "run"
+    result, events = search(collection, out, Scripted([STEMS, BROKEN]))
+    assert read_result(out) == result
+    run = json.loads((out / "run.json").read_text())
+    assert run["fingerprint"] == collection.fingerprint
+    assert run["settings"]["proposer"] == "scripted"
+    records = journal(out)
+    kinds = [record["record"] for record in records]
+    assert kinds == ["evaluation", "candidate", "evaluation", "candidate", "failure", "decision"]
+    assert set(records[2]["metrics"]) == set(METRICS)
+    assert records[-1]["adopted"] == result.program_sha256
+    for record in records:
+        if "program" in record:
+            source = (out / "programs" / f"{record['program']}.py").read_text()
+            assert Program(source).sha256 == record["program"]
+    assert [type(e) for e in events if isinstance(e, BaselineEvaluated | IterationEnded)] == [
+        BaselineEvaluated,
+        IterationEnded,
+    ]
+
+
+def test_differences_are_paired_and_have_an_interval(collection, tmp_path):
+    result, _ = search(collection, tmp_path / "run", Scripted([STEMS]))
+    difference = result.differences["recall@100"]
+    expected = result.learned.held_out["recall@100"] - result.baseline.held_out["recall@100"]
+    assert difference.mean == pytest.approx(expected)
+    assert difference.low <= difference.mean <= difference.high
+    assert 0 <= difference.p_value <= 1
+
+
+def test_an_existing_run_is_refused_unless_forced(collection, tmp_path):
+    out = tmp_path / "run"
+    search(collection, out, Scripted([]))
+    before = (out / "result.json").read_bytes()
+    with pytest.raises(RunError, match="--force"):
+        search(collection, out, Scripted([]))
+    assert (out / "result.json").read_bytes() == before
+    search(collection, out, Scripted([STEMS]), force=True)
+    assert read_result(out).adopted == 1
+
+
+def test_bad_input_leaves_no_run_folder(tmp_path, folder):
+    with pytest.raises(CollectionError):
+        optimize(tmp_path / "nowhere", tmp_path / "run")
+    with pytest.raises(CollectionError):
+        optimize(folder, tmp_path / "run", split=tmp_path / "no_split.json")
+    assert not (tmp_path / "run").exists()
+
+
+def test_the_built_in_proposer_learns_word_forms_twice_the_same(folder, tmp_path):
+    results = [optimize(folder, tmp_path / name, settings=SearchSettings(iterations=2)) for name in ("a", "b")]
+    first, second = results
+    assert first.adopted >= 1
+    assert first.learned.held_out["recall@100"] > first.baseline.held_out["recall@100"]
+    assert (first.program_sha256, first.component_sha256) == (second.program_sha256, second.component_sha256)
+    assert first.learned == second.learned
+    assert first.differences == second.differences
+    assert (
+        "add_forms" in load_frozen(first.frozen).program.source
+        or "add_missing_forms" in load_frozen(first.frozen).program.source
+    )

@@ -1,0 +1,122 @@
+"""Programs rendered from recipes stand alone, say what they do and do what their transforms do."""
+
+import itertools
+
+import pytest
+
+from autoindex_haystack.collection import Document
+from autoindex_haystack.program import Program, check_source
+from autoindex_haystack.proposers.builtin.library import ORDER, TRANSFORMS, compose, without
+from autoindex_haystack.proposers.builtin.recipe import Recipe, Step, read_recipe
+from autoindex_haystack.proposers.builtin.render import render
+from autoindex_haystack.proposers.builtin.transforms import word_forms
+from autoindex_haystack.retrieval.porter import porter_stem
+from autoindex_haystack.sandbox import DocumentFile, ProgramRunner, check_stability
+
+STEPS = {
+    "boilerplate": Step.of("boilerplate", share=0.01),
+    "fields": Step.of("fields", markup="record", title="Name", dropped=["Depends"], repeated={"Text": 2}),
+    "markdown": Step.of("markdown"),
+    "addresses": Step.of("addresses"),
+    "latex": Step.of("latex", spell=True),
+    "metadata": Step.of("metadata", names=["section"]),
+    "title": Step.of("title", times=2),
+    "lead": Step.of("lead", words=5, times=1),
+    "lead_chunk": Step.of("lead_chunk", words=5),
+    "passages": Step.of("passages", words=8),
+    "sections": Step.of("sections", words=2),
+    "identifiers": Step.of("identifiers"),
+    "hyphens": Step.of("hyphens"),
+    "letters": Step.of("letters"),
+    "word_forms": Step.of("word_forms", most=4, documents=1, once=False),
+}
+DOCUMENTS = [
+    Document(
+        f"d{i}",
+        f"Name: Tool {i}\nDepends: libc\nText: It connects well-known servers, parseHTML and café.\n\n# One\n\n"
+        "See https://example.org.\n\n# Two\n\nconnected connecting \\int words " + "more " * i,
+        {"title": "A title", "section": "net"} if i % 2 else {},
+    )
+    for i in range(12)
+]
+
+
+def run(source, documents=DOCUMENTS):
+    with DocumentFile(documents) as file, ProgramRunner(Program(source), file) as runner:
+        state = runner.calibrate()
+        return runner.run().chunks, state
+
+
+def test_every_transform_of_the_library_is_tested_here():
+    assert set(STEPS) == set(TRANSFORMS)
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_a_single_transform_makes_a_program_that_runs_and_changes_the_text(name):
+    recipe = Recipe((STEPS[name],))
+    source = render(recipe)
+    assert check_source(source) == []
+    assert read_recipe(source) == recipe
+    assert TRANSFORMS[name].idea(STEPS[name].values) in source
+    chunks, _ = run(source)
+    plain, _ = run(render(Recipe()))
+    assert list(chunks.texts) != list(plain.texts)
+    assert set(chunks.documents.tolist()) == set(range(len(DOCUMENTS)))
+
+
+def test_all_transforms_together_run_and_depend_on_the_document_alone():
+    source = render(compose(Recipe(), *STEPS.values()))
+    assert check_source(source) == []
+    _, state = run(source)
+    assert set(state) == {"boilerplate", "forms"}
+    check_stability(Program(source), DOCUMENTS, state=state)
+
+
+@pytest.mark.parametrize("pair", list(itertools.combinations(STEPS, 2)), ids="+".join)
+def test_any_two_transforms_make_a_valid_program(pair):
+    recipe = compose(Recipe(), *(STEPS[name] for name in pair))
+    source = render(recipe)
+    assert check_source(source) == []
+    compile(source, "program.py", "exec")
+    assert read_recipe(source) == recipe
+
+
+def test_every_parameter_of_every_grid_renders():
+    for name, step in STEPS.items():
+        for parameter, values in TRANSFORMS[name].grid.items():
+            for value in values:
+                assert check_source(render(Recipe((step.having(**{parameter: value}),)))) == []
+
+
+def test_an_empty_recipe_is_the_full_document():
+    chunks, state = run(render(Recipe()))
+    assert state == {}
+    assert chunks.texts[1] == f"A title\n{DOCUMENTS[1].text}"
+    assert chunks.texts[0] == DOCUMENTS[0].text
+
+
+def test_a_program_contains_only_what_it_uses():
+    source = render(Recipe((STEPS["lead"],)))
+    assert "porter_stem" not in source
+    assert "def windows" not in source
+    assert "import re" not in source
+
+
+def test_the_program_learns_the_same_forms_as_the_transform():
+    _, state = run(render(Recipe((STEPS["word_forms"],))))
+    texts = [f"{d.metadata['title']}\n{d.text}" if d.metadata else d.text for d in DOCUMENTS]
+    assert state["forms"] == word_forms.learn_forms(texts, 4, 1)
+    assert porter_stem("connecting") == porter_stem("connected")
+
+
+def test_recipes_are_ordered_by_stage_and_replace_by_transform():
+    recipe = compose(Recipe(), STEPS["word_forms"], STEPS["fields"])
+    assert [step.transform for step in recipe.steps] == sorted(["word_forms", "fields"], key=ORDER.__getitem__)
+    changed = compose(recipe, STEPS["word_forms"].having(most=2))
+    assert changed.get("word_forms").values["most"] == 2
+    assert without(changed, "word_forms") == Recipe((STEPS["fields"],))
+
+
+@pytest.mark.parametrize("source", ["RECIPE = 3", "RECIPE = [(", "x = 1", "RECIPE = open('x')"])
+def test_other_programs_have_no_recipe(source):
+    assert read_recipe(source) is None
