@@ -19,6 +19,7 @@ def atomic_folder(folder: Path, *, force: bool = False) -> Iterator[Path]:
     :returns: A context manager that gives the temporary folder to fill.
     :raises RunError: If the place is taken or cannot be written.
     """
+    folder = Path(os.path.abspath(folder))
     refuse_existing(folder, force=force)
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
@@ -29,8 +30,7 @@ def atomic_folder(folder: Path, *, force: bool = False) -> Iterator[Path]:
         raise RunError(msg) from error
     try:
         yield temporary
-        remove(folder)
-        temporary.rename(folder)
+        _move_into_place(temporary, folder)
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)
         raise
@@ -81,6 +81,21 @@ def remove(path: Path) -> None:
         shutil.rmtree(path)
     else:
         path.unlink(missing_ok=True)
+
+
+def _move_into_place(made: Path, place: Path) -> None:
+    """Rename a folder; what was there is put aside before and removed after, so that it is never half gone."""
+    aside = made.with_name(f"{made.name}.old")
+    try:
+        with suppress(FileNotFoundError):
+            place.rename(aside)
+        made.rename(place)
+    except OSError as error:
+        if aside.exists():
+            aside.rename(place)
+        msg = f"{place} cannot be replaced ({error.strerror}); choose another output folder"
+        raise RunError(msg) from error
+    remove(aside)
 
 
 def _umask() -> int:

@@ -47,12 +47,17 @@ def clean_text(text: str) -> str:
     Half a surrogate pair is replaced as an encoder would do, and NUL, at which texts are joined, by a blank: Lucene's
     analyzers break words at both.
     """
-    return text.encode("utf-8", "replace").decode("utf-8").replace("\0", " ")
+    if not text.isascii():
+        text = text.encode("utf-8", "replace").decode("utf-8")
+    return text.replace("\0", " ")
 
 
 def lucene_id(identifier: str) -> str:
     """Returns an id as the index's field ``id`` holds it: as it is, unless Lucene could not take it."""
-    encoded = identifier.replace("\0", "\\x00").encode("utf-8", "backslashreplace")
+    identifier = identifier.replace("\0", "\\x00")
+    if identifier.isascii() and len(identifier) <= _MAX_ID:
+        return identifier
+    encoded = identifier.encode("utf-8", "backslashreplace")
     return _stand_in(identifier) if len(encoded) > _MAX_ID else encoded.decode("utf-8")
 
 

@@ -11,8 +11,9 @@ import os
 import re
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.metadata import PackageNotFoundError, version
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -103,11 +104,7 @@ def java_errors(doing: str) -> Iterator[None]:
     try:
         yield
     except JavaException as error:
-        # The first line: what follows is Java's stack, which stays in the cause.
-        reason = str(error).partition("\n")[0].removeprefix("JVM exception occurred: ")
-        if (error.classname or "").endswith("OutOfMemoryError"):
-            reason = f"Java has too little memory; set {HEAP_VARIABLE} to more than {_megabytes(heap_bytes())}"
-        msg = f"{doing}: {reason}"
+        msg = f"{doing}: {_reason(error)}"
         raise BackendError(msg) from error
 
 
@@ -160,6 +157,20 @@ class _DetachAtEnd:
     def __del__(self) -> None:
         if threading.get_ident() == self._thread and usable():
             self._detach()
+
+
+def _reason(error: Any) -> str:
+    """Say in one line why Java failed; its stack stays in the exception's cause."""
+    # A checked exception that crosses a functional interface comes wrapped: the innermost cause is the real one.
+    stack = error.stacktrace or []
+    causes = [line for mark, line in pairwise(stack) if mark == "Caused by:"]
+    reason = causes[-1] if causes else str(error).partition("\n")[0].removeprefix("JVM exception occurred: ")
+    whole = f"{error.classname} {reason}"
+    if "OutOfMemoryError" in whole:
+        return f"Java has too little memory; set {HEAP_VARIABLE} to more than {_megabytes(heap_bytes())}"
+    if "LockObtainFailedException" in whole:
+        return "another writer has it open; close that one first"
+    return str(reason)
 
 
 def _start() -> None:
@@ -257,7 +268,11 @@ def _lives_here() -> bool:
     tasks = Path("/proc/self/task")
     if not tasks.is_dir():  # Not Linux: it cannot be told.
         return True
-    return any(name.read_text(encoding="utf-8", errors="replace") == "VM Thread\n" for name in tasks.glob("*/comm"))
+    for name in tasks.glob("*/comm"):
+        with suppress(OSError):  # A thread that just ended.
+            if name.read_text(encoding="utf-8", errors="replace") == "VM Thread\n":
+                return True
+    return False
 
 
 def _silence() -> None:

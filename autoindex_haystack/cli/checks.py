@@ -135,6 +135,7 @@ def check_isolation() -> Check:
     from autoindex_haystack.sandbox import ISOLATION, DocumentFile, Limits, ProgramRunner
 
     layers = ", ".join(ISOLATION)
+    mend = "python3 -m venv .venv && .venv/bin/pip install autoindex-haystack"
     try:
         with (
             DocumentFile([Document("1", "a heated wing")]) as documents,
@@ -142,9 +143,9 @@ def check_isolation() -> Check:
         ):
             chunks = runner.run().chunks
     except AutoIndexError as error:
-        return Check("isolation", MISSING, one_line(str(error)), "autoindex doctor --debug")
+        return Check("isolation", MISSING, one_line(str(error)), mend)
     if list(chunks.texts) != ["a heated wing"]:
-        return Check("isolation", MISSING, "the worker gave back another text", "pip install -U autoindex-haystack")
+        return Check("isolation", MISSING, "the worker gave back another text", mend)
     return Check("isolation", OK, f"a program ran under: {layers}")
 
 

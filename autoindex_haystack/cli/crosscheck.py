@@ -48,6 +48,7 @@ def command(
     """
     from autoindex_haystack.collection import load_collection
     from autoindex_haystack.evaluation import Evaluator, resolve_program
+    from autoindex_haystack.evaluation.reachable import check_reachable, documents_with_token
     from autoindex_haystack.retrieval import get_backend
     from autoindex_haystack.retrieval.parity import compare_indexes
 
@@ -62,12 +63,14 @@ def command(
         queries = list(loaded.queries)
         with Evaluator(loaded, settings, limits=limits, workers=workers, allowed_imports=imports) as evaluator:
             chunks, state = evaluator.run(resolved.program, state=resolved.state, progress=show)
+            reachable = documents_with_token(loaded.documents, settings.analyzer)
+            unreachable = check_reachable(reachable, chunks, settings.analyzer, limits.unreachable)
             show("indexing with both engines")
             with first.build(chunks, settings) as one, second.build(chunks, settings) as other:
                 show("searching with both engines")
                 parity = compare_indexes(one, other, loaded.queries)
                 metrics = {
-                    name: evaluator.score(resolved.program, index, chunks, queries, state, (), {}).metrics
+                    name: evaluator.score(resolved.program, index, chunks, queries, state, unreachable, {}).metrics
                     for name, index in zip(ENGINES, (one, other), strict=True)
                 }
     summary = {
@@ -75,6 +78,7 @@ def command(
         "queries": len(queries),
         "documents": len(loaded.documents),
         "chunks": len(chunks),
+        "unreachable": len(unreachable),
         "program_sha256": resolved.program.sha256,
         "bm25": settings.model_dump(mode="json"),
         **_parity(parity),

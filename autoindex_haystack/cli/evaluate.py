@@ -12,7 +12,8 @@ from autoindex_haystack.cli.output import print_json, print_notes, print_table, 
 from autoindex_haystack.cli.places import check_outputs
 
 if TYPE_CHECKING:
-    from autoindex_haystack.evaluation import QuerySet
+    from autoindex_haystack.collection import Collection
+    from autoindex_haystack.evaluation import Evaluation, QuerySet
     from autoindex_haystack.retrieval import BM25Settings
     from autoindex_haystack.sandbox import Limits
 
@@ -102,27 +103,35 @@ def command(
         write_run_file(run_file, evaluation.rankings)
     if per_query:
         write_per_query(per_query, evaluation.scores)
-    summary: dict[str, Any] = {
-        "collection": loaded.name,
+    summary = _summary(loaded, evaluation) | {
         "query_set": queries,
+        "program": program,
+        "backend": backend,
+        "bm25": settings.model_dump(mode="json"),
+        "seconds": {**evaluation.seconds, "total": time.monotonic() - began},
+    }
+    if split is not None and queries == "all":
+        summary["notes"].append("All queries are scored: --split matters with --queries validation or held-out only.")
+    if as_json:
+        print_json(summary)
+        return
+    print_notes(summary["notes"])
+    _print(summary)
+
+
+def _summary(collection: "Collection", evaluation: "Evaluation") -> dict[str, Any]:
+    """The figures as a JSON object."""
+    return {
+        "collection": collection.name,
         "queries": len(evaluation.scores),
-        "documents": len(loaded.documents),
+        "documents": len(collection.documents),
         "chunks": evaluation.chunks,
         "metrics": evaluation.metrics,
         "growth": evaluation.growth,
         "unreachable": len(evaluation.unreachable),
-        "program": program,
         "program_sha256": evaluation.program_sha256,
-        "backend": backend,
-        "bm25": settings.model_dump(mode="json"),
-        "seconds": {**evaluation.seconds, "total": time.monotonic() - began},
-        "notes": loaded.notes(),
+        "notes": collection.notes(),
     }
-    if as_json:
-        print_json(summary)
-        return
-    print_notes(loaded.notes())
-    _print(summary)
 
 
 def _print(summary: dict[str, Any]) -> None:

@@ -6,6 +6,7 @@ Nothing heavy may be imported here: ``autoindex --help`` loads click and this fi
 import os
 import signal
 import sys
+import threading
 import traceback
 from collections.abc import Sequence
 from importlib import import_module
@@ -139,5 +140,6 @@ def _clean_up_when_terminated() -> None:
     def leave(*_: object) -> None:
         sys.exit(TERMINATED)
 
-    if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    if in_main_thread and signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
         signal.signal(signal.SIGTERM, leave)

@@ -13,6 +13,7 @@ from autoindex_haystack.cli.text import one_line
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
+    from rich.progress import TaskID
 
 PATIENCE = 1.0
 """Seconds after which progress is shown."""
@@ -43,7 +44,8 @@ class Progress:
 
     def __init__(self, bar: "Bar | None" = None) -> None:
         self._bar = bar
-        self._task = bar.add_task("starting", total=None) if bar else None
+        self._phase = ""
+        self._task: TaskID | None = None
         self._shown = False
         self._lock = threading.Lock()
 
@@ -54,12 +56,17 @@ class Progress:
         :param done: How much is done.
         :param total: How much there is; 0 when it is not known.
         """
-        if self._bar is not None and self._task is not None:
-            self._bar.update(self._task, description=phase, completed=done, total=total or None)
+        if self._bar is None:
+            return
+        if phase != self._phase or self._task is None:
+            if self._task is not None:
+                self._bar.remove_task(self._task)
+            self._phase, self._task = phase, self._bar.add_task(phase, total=total or None, count="")
+        self._bar.update(self._task, completed=done, count=f"{done:,}" if done and not total else "")
 
     def documents(self, done: int) -> None:
         """Say how many documents have been read."""
-        self(f"reading documents: {done:,}")
+        self("reading documents", done)
 
     def say(self, text: str) -> None:
         """Write a line to stdout without disturbing the bar."""
@@ -98,6 +105,7 @@ def progress() -> Iterator[Progress]:
     columns = (
         SpinnerColumn(),
         TextColumn("{task.description}", markup=False),
+        TextColumn("{task.fields[count]}"),
         BarColumn(),
         TaskProgressColumn(),
         TimeElapsedColumn(),

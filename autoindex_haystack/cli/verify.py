@@ -10,7 +10,7 @@ from autoindex_haystack.cli.output import print_json
 from autoindex_haystack.cli.text import one_line
 
 
-@options.command("verify", "autoindex verify my_run/frozen", "autoindex verify /new/place/frozen --relocate")
+@options.command("verify", "autoindex verify my_run/frozen", "autoindex verify moved/frozen --relocate")
 @click.argument("frozen", type=click.Path(exists=True, path_type=Path))
 @click.option("--relocate", is_flag=True, help="Rewrite the paths in the pipelines for the place where FROZEN is now.")
 @options.json_option

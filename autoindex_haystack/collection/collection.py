@@ -195,7 +195,7 @@ def _join(
     """Keep the queries that have a relevant document and note what is left out or missing."""
     judged = [q for q in queries if any(grade > 0 for grade in qrels.get(q, {}).values())]
     if not judged:
-        msg = f"collection {name}: no query has a relevant document (a grade above 0); check that the ids in qrels match"
+        msg = f"collection {name}: no query has a relevant document (a grade above 0); check the ids in the qrels"
         raise CollectionError(msg)
     kept = {q: qrels[q] for q in judged}
     known = {document.doc_id for document in documents}

@@ -19,8 +19,8 @@ def qrels_files(folder: Path) -> list[Path]:
     for name in ("qrels.tsv", "qrels.txt"):
         if path := find_file(folder, name):
             return [path]
-    inside = folder / "qrels"
-    files = sorted(p for p in inside.iterdir() if ".tsv" in p.suffixes or ".txt" in p.suffixes) if inside.is_dir() else []
+    inside = sorted((folder / "qrels").iterdir()) if (folder / "qrels").is_dir() else []
+    files = [path for path in inside if ".tsv" in path.suffixes or ".txt" in path.suffixes]
     if not files:
         msg = f"{folder} has no judgments; add qrels.tsv (query-id, corpus-id, score) or qrels/*.tsv"
         raise CollectionError(msg)
@@ -36,35 +36,48 @@ def read_qrels(files: list[Path]) -> Qrels:
     """
     qrels: Qrels = {}
     for path in files:
-        for number, line in read_lines(path):
-            judgment = _parse(line, path, number)
-            if judgment is None:
-                continue
-            query, document, grade = judgment
+        for place, (number, line) in enumerate(read_lines(path)):
+            query, document, cell = _columns(line, path, number)
+            if place == 0 and not _is_number(cell):
+                continue  # the header
+            grade = _grade(cell, path, number)
             known = qrels.setdefault(query, {}).setdefault(document, grade)
             if known != grade:
-                msg = f"{path}, line {number}: query {query}, document {document} has grade {grade} here, {known} before"
+                msg = (
+                    f"{path}, line {number}: query {query}, document {document} has grade {grade} here, {known} "
+                    "before; keep one of them"
+                )
                 raise CollectionError(msg)
     return qrels
 
 
-def _parse(line: str, path: Path, number: int) -> tuple[str, str, int] | None:
-    """Read one line; None for a header."""
-    cells = line.split("\t")
-    if len(cells) == 1:
-        cells = line.split()
+def _columns(line: str, path: Path, number: int) -> tuple[str, str, str]:
+    """Cut a line into query, document and grade."""
+    cells = line.split("\t") if "\t" in line else line.split()
     cells = [cell.strip() for cell in cells]
-    if len(cells) == 3:
-        query, document, grade = cells
-    elif len(cells) == 4:
-        query, _, document, grade = cells
-    else:
+    if len(cells) not in (3, 4):
         msg = f"{path}, line {number}: {len(cells)} columns; needed are query-id, corpus-id, score or TREC's four"
         raise CollectionError(msg)
+    query, document, grade = cells[0], cells[-2], cells[-1]
+    if not query or not document:
+        msg = f"{path}, line {number}: an id is empty; needed are query-id, corpus-id, score or TREC's four columns"
+        raise CollectionError(msg)
+    return query, document, grade
+
+
+def _grade(cell: str, path: Path, number: int) -> int:
     try:
-        return query, document, int(grade)
+        return int(cell)
     except ValueError:
-        if number == 1:
-            return None
-        msg = f"{path}, line {number}: the grade {grade!r} is no whole number"
+        msg = (
+            f"{path}, line {number}: the grade {cell!r} is no whole number; grades are whole numbers, above 0 relevant"
+        )
         raise CollectionError(msg) from None
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True

@@ -6,12 +6,18 @@ import json
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from autoindex_haystack.errors import CollectionError
 
 SUFFIXES = ("", ".gz", ".zst")
 """How a collection file may be compressed, in the order in which names are tried."""
+
+if TYPE_CHECKING:
+    import zstandard
+
+_COMPRESSED = 16 << 10
+"""Bytes that are decompressed at a time."""
 
 _BOM = b"\xef\xbb\xbf"
 
@@ -112,15 +118,22 @@ def _open(path: Path) -> IO[bytes]:
     if path.suffix == ".zst":
         import zstandard
 
-        return io.BufferedReader(_Zstandard(zstandard.open(path, "rb")))
+        return io.BufferedReader(_Zstandard(path.open("rb"), zstandard.ZstdDecompressor()))
     return path.open("rb")
 
 
 class _Zstandard(io.RawIOBase):
-    """A zstandard stream whose damage is reported as an OSError, as gzip does."""
+    """A file of zstandard frames, read like gzip's: all frames, and an OSError for damage and for a cut-off end.
 
-    def __init__(self, stream: IO[bytes]) -> None:
+    The package's own reader takes a file that was cut off for one that ended.
+    """
+
+    def __init__(self, stream: IO[bytes], decompressor: "zstandard.ZstdDecompressor") -> None:
         self._stream = stream
+        self._decompressor = decompressor
+        self._frame = decompressor.decompressobj()
+        self._started = False
+        self._ready = memoryview(b"")
 
     def readable(self) -> bool:
         return True
@@ -129,11 +142,28 @@ class _Zstandard(io.RawIOBase):
         import zstandard
 
         try:
-            data = self._stream.read(len(buffer))
+            while not self._ready and self._advance():
+                pass
         except zstandard.ZstdError as error:
             raise OSError(str(error)) from error
-        buffer[: len(data)] = data
-        return len(data)
+        size = min(len(buffer), len(self._ready))
+        buffer[:size], self._ready = self._ready[:size], self._ready[size:]
+        return size
+
+    def _advance(self) -> bool:
+        """Decompress a bit more; False at the end."""
+        rest = b""
+        if self._frame.eof:
+            rest, self._frame, self._started = self._frame.unused_data, self._decompressor.decompressobj(), False
+        data = rest or self._stream.read(_COMPRESSED)
+        if not data:
+            if self._started:
+                msg = "Compressed file ended before the end of a frame"
+                raise OSError(msg)
+            return False
+        self._started = True
+        self._ready = memoryview(self._frame.decompress(data))
+        return True
 
     def close(self) -> None:
         self._stream.close()

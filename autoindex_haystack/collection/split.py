@@ -57,7 +57,10 @@ def make_split(collection: Collection, seed: int = 0) -> Split:
         if len(chosen) + len(members) <= wanted:
             chosen.update(members)
     if not chosen:
-        msg = f"collection {collection.name}: {len(collection.queries)} judged queries are too few to split; give 3 or more"
+        msg = (
+            f"collection {collection.name}: {len(collection.queries)} judged queries with {len(groups)} different "
+            "texts are too few to split; give 3 or more that differ"
+        )
         raise CollectionError(msg)
     return Split(
         collection=collection.name,
@@ -84,6 +87,9 @@ def load_split(path: Path, collection: Collection) -> Split:
     except (OSError, ValidationError) as error:
         msg = f"{path} is no split file; write one with `autoindex split` ({_first_line(error)})"
         raise CollectionError(msg) from error
+    if split.format_version != FORMAT_VERSION:
+        msg = f"{path} has split format {split.format_version}, this version reads {FORMAT_VERSION}; write it anew"
+        raise CollectionError(msg)
     named = [*split.validation, *split.held_out]
     if unknown := [q for q in named if q not in collection.queries]:
         msg = f"{path}: {len(unknown)} queries are not judged in {collection.name}, the first is {unknown[0]!r}"

@@ -3,17 +3,14 @@
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from autoindex_haystack.collection import Collection
-from autoindex_haystack.errors import ProgramError
 from autoindex_haystack.evaluation.metrics import DEPTH, OBJECTIVE, PerQuery, means, score_queries
+from autoindex_haystack.evaluation.reachable import check_reachable, documents_with_token
 from autoindex_haystack.program import Program
 from autoindex_haystack.retrieval import BM25Settings, ChunkTable, Index, Ranking, get_backend
-from autoindex_haystack.retrieval.analyzers import has_token
 from autoindex_haystack.sandbox import DocumentFile, Limits, ProgramRunner, check_stability
 
 Progress = Callable[[str, int, int], None]
@@ -92,9 +89,7 @@ class Evaluator:
         self._allowed_imports = tuple(allowed_imports)
         self._key = key
         self._documents = DocumentFile(collection.documents)
-        self._reachable = np.fromiter(
-            (_document_has_token(text, metadata, settings.analyzer) for text, metadata in self._texts()), np.bool_
-        )
+        self._reachable = documents_with_token(collection.documents, settings.analyzer)
 
     def evaluate(
         self,
@@ -115,10 +110,14 @@ class Evaluator:
         """
         seconds: dict[str, float] = {}
         chunks, learned = self.run(program, state=state, seconds=seconds, progress=progress)
-        unreachable = self._check_reachable(chunks)
+        unreachable = check_reachable(self._reachable, chunks, self.settings.analyzer, self._limits.unreachable)
         began = time.monotonic()
+        if progress:
+            progress("indexing", 0, 0)
         with get_backend(self.backend).build(chunks, self.settings) as index:
             seconds["index"] = time.monotonic() - began
+            if progress:
+                progress("searching", 0, 0)
             return self.score(program, index, chunks, list(queries), learned, unreachable, seconds)
 
     def run(
@@ -197,7 +196,7 @@ class Evaluator:
             seconds=seconds,
         )
 
-    @property
+    @cached_property
     def corpus_bytes(self) -> int:
         """Bytes of all titles and texts."""
         return sum(_utf8_length(text) + _utf8_length(str(meta.get("title") or "")) for text, meta in self._texts())
@@ -218,30 +217,6 @@ class Evaluator:
     def _named(self, ranking: Ranking) -> list[tuple[str, float]]:
         ids = self.collection.document_ids
         return [(ids[d], s) for d, s in zip(ranking.ordinals.tolist(), ranking.scores.tolist(), strict=True)]
-
-    def _check_reachable(self, chunks: ChunkTable) -> tuple[str, ...]:
-        """Find the documents that a program has made unreachable and refuse too many of them."""
-        lost = np.flatnonzero(self._reachable & ~_documents_with_token(chunks, self.settings.analyzer))
-        ids = tuple(self.collection.document_ids[i] for i in lost.tolist())
-        if len(ids) > self._limits.unreachable * len(self._reachable):
-            msg = (
-                f"the program leaves {len(ids)} of {len(self._reachable)} documents without any token, the first is "
-                f"{ids[0]}; index at least their titles, or allow it with --max-unreachable"
-            )
-            raise ProgramError(msg, document_id=ids[0])
-        return ids
-
-
-def _documents_with_token(chunks: ChunkTable, analyzer: str) -> NDArray[np.bool_]:
-    found = np.zeros(len(chunks.document_ids), np.bool_)
-    for document, text in zip(chunks.documents.tolist(), chunks.texts, strict=True):
-        if not found[document] and has_token(text, analyzer):
-            found[document] = True
-    return found
-
-
-def _document_has_token(text: str, metadata: Mapping[str, Any], analyzer: str) -> bool:
-    return has_token(text, analyzer) or has_token(str(metadata.get("title") or ""), analyzer)
 
 
 def _utf8_length(text: str) -> int:

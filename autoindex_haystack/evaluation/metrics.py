@@ -1,7 +1,7 @@
 """The metrics of every table, computed by ir_measures.
 
-``recall@100`` is |relevant in the first 100| / |relevant|; ``ndcg@10`` uses the grades as gains, ``ndcg_binary@10`` (the
-paper's) counts every relevant document as 1. A query without any result has 0 everywhere.
+``recall@100`` is |relevant in the first 100| / |relevant|; ``ndcg@10`` uses the grades as gains, ``ndcg_binary@10``
+(the paper's) counts every relevant document as 1. A query without any result has 0 everywhere.
 """
 
 from collections.abc import Mapping, Sequence
@@ -37,7 +37,7 @@ def score_queries(rankings: Mapping[str, Sequence[str]], qrels: Mapping[str, Map
         for rank, document in enumerate(documents)
     ]
     judged = {query: qrels[query] for query in rankings}
-    binary = {query: {document: int(grade > 0) for document, grade in grades.items()} for query, grades in judged.items()}
+    binary = {query: {name: int(grade > 0) for name, grade in grades.items()} for query, grades in judged.items()}
     scores: PerQuery = {query: dict.fromkeys(METRICS, 0.0) for query in rankings}
     graded, paper = _measures()
     for names, truth in ((graded, judged), (paper, binary)):

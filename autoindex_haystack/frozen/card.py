@@ -13,12 +13,16 @@ def render_card(manifest: Manifest, program: Program) -> str:
     :param program: The program.
     :returns: Markdown.
     """
-    sections = ["# Frozen representation program", _summary(program), _origin(manifest), _figures(manifest), _use(manifest)]
+    title = "# Frozen representation program"
+    sections = [title, _summary(program), _origin(manifest), _figures(manifest), _use(manifest)]
     return "\n\n".join(section for section in sections if section) + "\n"
 
 
 def _summary(program: Program) -> str:
-    docstring = ast.get_docstring(ast.parse(program.source))
+    try:
+        docstring = ast.get_docstring(ast.parse(program.source))
+    except (SyntaxError, ValueError, RecursionError):
+        docstring = None
     return docstring or "The program is in `program.py`."
 
 

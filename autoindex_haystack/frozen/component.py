@@ -1,15 +1,14 @@
 """A frozen component on disk: write, load, verify, move.
 
-The folder holds ``manifest.json``, ``program.py``, ``state.json`` when the program learned something from its corpus, a
-``README.md`` for people, and four Haystack pipelines. Loading checks every hash; nothing in the folder is ever run here.
+The folder holds ``manifest.json``, ``program.py``, ``state.json`` when the program learned something from its corpus,
+a ``README.md`` for people, and four Haystack pipelines. Loading checks every hash; nothing in the folder is ever run
+here.
 """
 
 import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-from pydantic import ValidationError
 
 from autoindex_haystack.errors import FrozenError
 from autoindex_haystack.files import atomic_file, atomic_folder
@@ -55,9 +54,7 @@ def new_manifest(program: Program, state: dict[str, Any], settings: ComponentSet
     """
     state_hash = sha256_hex(canonical_json(state)) if state else None
     digest = component_sha256(program.sha256, state_hash, settings)
-    return Manifest(
-        sha256=digest, program_sha256=program.sha256, state_sha256=state_hash, settings=settings, **about
-    )
+    return Manifest(sha256=digest, program_sha256=program.sha256, state_sha256=state_hash, settings=settings, **about)
 
 
 def write_frozen(
@@ -79,9 +76,8 @@ def write_frozen(
         if state:
             (temporary / _STATE).write_bytes(canonical_json(state))
         (temporary / _MANIFEST).write_text(manifest.model_dump_json(indent=1) + "\n", encoding="utf-8")
-        (temporary / _CARD).write_text(render_card(manifest, program), encoding="utf-8")
-        for name in PIPELINES:
-            (temporary / name).write_text(render_pipeline(name, place, manifest), encoding="utf-8")
+        for name, text in _rendered(place, manifest, program).items():
+            (temporary / name).write_text(text, encoding="utf-8")
     return load_frozen(place)
 
 
@@ -103,28 +99,25 @@ def load_frozen(path: str | Path, *, sha256: str | None = None) -> FrozenCompone
     """
     folder = Path(path).resolve()
     try:
-        manifest = Manifest.model_validate_json((folder / _MANIFEST).read_bytes())
+        manifest = _read_manifest(folder / _MANIFEST)
         source = (folder / _PROGRAM).read_bytes()
         state_bytes = (folder / _STATE).read_bytes() if manifest.state_sha256 else b""
         program = Program(source.decode("utf-8"), _PROGRAM)
     except FileNotFoundError as error:
         msg = f"{folder} is no frozen component: {Path(str(error.filename)).name} is missing"
         raise FrozenError(msg) from None
-    except (OSError, ValidationError, UnicodeDecodeError) as error:
+    except (OSError, ValueError) as error:
         msg = f"the frozen component in {folder} cannot be read; restore it from where it was learned ({error})"
         raise FrozenError(msg) from error
-    if manifest.format_version != FORMAT_VERSION:
-        msg = f"{folder} has format {manifest.format_version}, this version reads {FORMAT_VERSION}"
-        raise FrozenError(msg)
     _check_hashes(folder, manifest, program, state_bytes, sha256)
     return FrozenComponent(folder, manifest, program, json.loads(state_bytes) if state_bytes else {})
 
 
 def verify_frozen(path: str | Path, *, relocate: bool = False) -> tuple[FrozenComponent, list[str]]:
-    """Check a frozen component as a whole: hashes, the program's static check, the pipelines.
+    """Check a frozen component as a whole: hashes, the program's static check, the pipelines, the card.
 
     :param path: The folder.
-    :param relocate: Rewrite the pipelines for the place where the folder is now.
+    :param relocate: Rewrite the pipelines for the place where the folder is now, and the card.
     :returns: The component and what is wrong with it, one sentence each; an empty list when all is well.
     :raises FrozenError: If the component cannot be loaded at all.
     """
@@ -133,8 +126,7 @@ def verify_frozen(path: str | Path, *, relocate: bool = False) -> tuple[FrozenCo
         f"{_PROGRAM}, {problem}"
         for problem in check_source(frozen.program.source, frozen.manifest.settings.allowed_imports)
     ]
-    for name in PIPELINES:
-        expected = render_pipeline(name, frozen.path, frozen.manifest)
+    for name, expected in _rendered(frozen.path, frozen.manifest, frozen.program).items():
         file = frozen.path / name
         if relocate:
             with atomic_file(file) as temporary:
@@ -144,6 +136,22 @@ def verify_frozen(path: str | Path, *, relocate: bool = False) -> tuple[FrozenCo
         elif file.read_text(encoding="utf-8", errors="replace") != expected:
             problems.append(f"{name} was changed or names another place; write it again with --relocate")
     return frozen, problems
+
+
+def _rendered(place: Path, manifest: Manifest, program: Program) -> dict[str, str]:
+    """The files that follow from the others, by name."""
+    pipelines = {name: render_pipeline(name, place, manifest) for name in PIPELINES}
+    return {**pipelines, _CARD: render_card(manifest, program)}
+
+
+def _read_manifest(path: Path) -> Manifest:
+    """Read a manifest; of another format only its version is looked at."""
+    fields = json.loads(path.read_bytes())
+    version = fields.get("format_version") if isinstance(fields, dict) else None
+    if isinstance(version, int) and version != FORMAT_VERSION:
+        msg = f"{path.parent} has format {version}, this version reads {FORMAT_VERSION}; use the version that wrote it"
+        raise FrozenError(msg)
+    return Manifest.model_validate(fields)
 
 
 def _check_hashes(folder: Path, manifest: Manifest, program: Program, state: bytes, pinned: str | None) -> None:

@@ -1,7 +1,7 @@
 """The Haystack pipelines that come with a frozen component, as YAML text.
 
-Only names of classes are written here; Haystack itself is not imported. The classes live under ``haystack_integrations``,
-which ``Pipeline.load`` trusts, so loading needs no further permission.
+Only names of classes are written here; Haystack itself is not imported. The classes live under
+``haystack_integrations``, which ``Pipeline.load`` trusts, so loading needs no further permission.
 """
 
 from pathlib import Path
@@ -21,9 +21,7 @@ STORES = {
 PREPROCESSOR = (
     "haystack_integrations.components.preprocessors.autoindex.representation_preprocessor.RepresentationPreprocessor"
 )
-RETRIEVER = (
-    "haystack_integrations.components.retrievers.autoindex.representation_retriever.RepresentationRetriever"
-)
+RETRIEVER = "haystack_integrations.components.retrievers.autoindex.representation_retriever.RepresentationRetriever"
 
 
 def render_pipeline(name: str, folder: Path, manifest: Manifest) -> str:
@@ -43,8 +41,12 @@ def render_pipeline(name: str, folder: Path, manifest: Manifest) -> str:
         },
     }
     body = _indexing(store, folder, manifest) if name.startswith("indexing") else _query(store)
-    header = f"# Written by AutoIndex for the component {manifest.sha256[:12]}. Rewrite after a move: autoindex verify --relocate\n"
-    return header + yaml.safe_dump({**body, "max_runs_per_component": 100, "metadata": {}}, sort_keys=False, width=10_000)
+    component = manifest.sha256[:12]
+    header = (
+        f"# Written by AutoIndex for the component {component}. Rewrite after a move: autoindex verify --relocate\n"
+    )
+    content = {**body, "max_runs_per_component": 100, "metadata": {}}
+    return header + yaml.safe_dump(content, sort_keys=False, width=10_000)
 
 
 def _indexing(store: dict[str, Any], folder: Path, manifest: Manifest) -> dict[str, Any]:

@@ -40,7 +40,7 @@ class BasePreprocessor:
     def preprocess(self, docs: list[Document]) -> list[Chunk]:
         """Turn documents into chunks.
 
-        :param docs: Documents; in production one at a call. The result must not depend on which documents come together.
-        :returns: The chunks, each with the ``doc_id`` of its document. A document may have none: then it cannot be found.
+        :param docs: Documents; in production one at a call. The result must not depend on which come together.
+        :returns: The chunks, each with the ``doc_id`` of its document. A document without any cannot be found.
         """
         raise NotImplementedError

@@ -2,6 +2,7 @@
 
 import ast
 import hashlib
+import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,9 +18,9 @@ PROVIDED_MODULES = frozenset({"autoindex_haystack.program", "autoindex_haystack"
 """Modules that the worker provides itself: the contract, and harmless stand-ins for sys and pathlib."""
 
 ALLOWED_MODULES = frozenset(
-    "__future__ abc bisect collections collections.abc dataclasses difflib enum functools hashlib heapq html html.entities "
-    "html.parser itertools json math operator random re statistics string textwrap typing unicodedata xml xml.etree "
-    "xml.etree.ElementTree".split()
+    "__future__ abc bisect collections collections.abc dataclasses difflib enum functools hashlib heapq html "
+    "html.entities html.parser itertools json math operator random re statistics string textwrap typing unicodedata "
+    "xml xml.etree xml.etree.ElementTree".split()
 )
 """The text-processing part of the standard library that a program may import without further ado."""
 
@@ -109,19 +110,29 @@ def check_source(source: str, allowed_imports: Iterable[str] = ()) -> list[Probl
     if len(source.encode("utf-8", "surrogatepass")) > MAX_SOURCE_BYTES:
         return [Problem(0, f"the source is longer than {MAX_SOURCE_BYTES:,} bytes; learn tables in calibrate instead")]
     try:
-        tree = ast.parse(source)
+        tree = _parse(source)
     except SyntaxError as error:
         return [Problem(error.lineno or 0, f"syntax error: {error.msg}")]
     except (ValueError, RecursionError, MemoryError) as error:
         return [Problem(0, f"cannot be parsed: {error}")]
     extra = tuple(allowed_imports)
-    problems = [
-        Problem(line, f"import of {module!r} is not allowed; allow it with --allow-import {module.split('.')[0]}")
-        for line, module in _imports(tree)
-        if not _allowed(module, extra)
-    ]
+    problems = [_import_problem(line, module) for line, module in _imports(tree) if not _allowed(module, extra)]
     problems += _class_problems(tree)
     return sorted(problems, key=lambda problem: problem.line)
+
+
+def _parse(source: str) -> ast.Module:
+    """Parse a source without passing the parser's warnings on: it is not this process that shall heed them."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ast.parse(source)
+
+
+def _import_problem(line: int, module: str) -> Problem:
+    if module.startswith("."):
+        return Problem(line, "relative imports are not allowed; a program is one file")
+    package = module.partition(".")[0]
+    return Problem(line, f"import of {module!r} is not allowed; allow it with --allow-import {package}")
 
 
 def _imports(tree: ast.Module) -> Iterator[tuple[int, str]]:
@@ -145,10 +156,15 @@ def _class_problems(tree: ast.Module) -> list[Problem]:
     found = classes[-1]
     if not found.bases:
         return [Problem(found.lineno, "class Preprocessor must derive from BasePreprocessor")]
-    inherits_contract_only = [ast.unparse(base).split(".")[-1] for base in found.bases] == ["BasePreprocessor"]
+    inherits_contract_only = [_last_name(base) for base in found.bases] == ["BasePreprocessor"]
     if inherits_contract_only and "preprocess" not in _names_defined(found):
         return [Problem(found.lineno, "class Preprocessor has no method preprocess(self, docs)")]
     return []
+
+
+def _last_name(base: ast.expr) -> str:
+    """The name of a base class, without the modules before it; nothing for any other expression."""
+    return base.attr if isinstance(base, ast.Attribute) else base.id if isinstance(base, ast.Name) else ""
 
 
 def _names_defined(found: ast.ClassDef) -> set[str]:

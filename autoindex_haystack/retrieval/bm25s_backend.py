@@ -1,7 +1,8 @@
 """The bm25s engine: the ``lucene`` scoring of the bm25s package with exact chunk lengths, in memory.
 
 bm25s has no safe behaviour at the edges (``k`` beyond the corpus, empty corpora, padding with score 0), so only its
-index and its score function are used; selecting and ordering hits is done by :mod:`autoindex_haystack.retrieval.ranking`.
+index and its score function are used; selecting and ordering hits is done by
+:mod:`autoindex_haystack.retrieval.ranking`.
 """
 
 from collections.abc import Sequence
@@ -18,6 +19,11 @@ from autoindex_haystack.retrieval.index import ChunkTable, Index
 from autoindex_haystack.retrieval.ranking import Hits
 from autoindex_haystack.retrieval.settings import BM25Settings
 from autoindex_haystack.retrieval.storage import FORMAT_VERSION, IndexHeader, index_folder, read_index
+
+_ENGINE = "bm25s"
+"""The folder of the engine's own files; it is empty but for a mark when no chunk has a token."""
+
+_NO_TOKENS = "no-tokens"
 
 
 class Bm25sIndex(Index):
@@ -62,14 +68,19 @@ class Bm25sIndex(Index):
     def load(cls, folder: Path) -> "Bm25sIndex":
         header, documents, ids = read_index(folder, cls.backend)
         engine = None
-        if (folder / "bm25s").is_dir():
+        if not (folder / _ENGINE / _NO_TOKENS).exists():
             import bm25s
 
             try:
-                engine = bm25s.BM25.load(folder / "bm25s", load_corpus=False)
-            except (OSError, ValueError, KeyError) as error:
+                engine = bm25s.BM25.load(folder / _ENGINE, load_corpus=False)
+                engine.backend = "numpy"
+                chunks = engine.scores["num_docs"]
+            except (OSError, ValueError, KeyError, EOFError, TypeError, AttributeError) as error:
                 msg = f"the bm25s index in {folder} is damaged; build it anew ({error})"
                 raise BackendError(msg) from error
+            if chunks != header.chunks:
+                msg = f"the bm25s index in {folder} is damaged: it has {chunks} chunks where {header.chunks} are stated"
+                raise BackendError(msg)
         return cls(engine, header.settings, documents, ids)
 
     def save(self, folder: Path) -> None:
@@ -82,7 +93,10 @@ class Bm25sIndex(Index):
         )
         with index_folder(folder, header, self.documents, self.document_ids) as temporary:
             if self._engine is not None:
-                self._engine.save(temporary / "bm25s", show_progress=False)
+                self._engine.save(temporary / _ENGINE, show_progress=False)
+            else:
+                (temporary / _ENGINE).mkdir()
+                (temporary / _ENGINE / _NO_TOKENS).touch()
 
     def candidates(self, query: str, depth: int, allowed: NDArray[np.bool_] | None = None) -> Hits:
         if self._closed:

@@ -114,7 +114,7 @@ class Index(ABC):
         :param query: The query's text.
         :param depth: How many chunks to return at least, when so many have a score above 0.
         :param allowed: bool, shape (chunks,): chunks that may be returned; all when not given.
-        :returns: Hits with scores above 0. Unless ``exhausted``, no chunk left out scores above the lowest one returned.
+        :returns: Hits with scores above 0. Unless ``exhausted``, no chunk left out scores above the lowest of them.
         """
 
     def candidates_many(
@@ -141,9 +141,7 @@ class Index(ABC):
         """int64, shape (documents,): the rank of each document's id by code point; the tie-breaker."""
         return ranking.code_point_order(self.document_ids)
 
-    def search(
-        self, queries: Sequence[str], top_k: int, allowed: NDArray[np.bool_] | None = None
-    ) -> list[Ranking]:
+    def search(self, queries: Sequence[str], top_k: int, allowed: NDArray[np.bool_] | None = None) -> list[Ranking]:
         """Rank chunks.
 
         :param queries: The queries' texts.

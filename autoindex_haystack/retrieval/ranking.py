@@ -1,7 +1,7 @@
 """Order, rounding, MaxP and how deep to look: owned here alone, for every engine.
 
-The order of chunks is (-round(score, 4), document id by code point, chunk ordinal); the order of documents after MaxP is
-(-round(score, 4), document id by code point). Engines differ in the last bits of a float and in how they break ties;
+The order of chunks is (-round(score, 4), document id by code point, chunk ordinal); the order of documents after MaxP
+is (-round(score, 4), document id by code point). Engines differ in the last bits of a float and in how they break ties;
 rounding first makes their rankings comparable. Returned scores stay unrounded.
 """
 
@@ -96,7 +96,7 @@ def rank_chunks(
         ranking = _take(hits, order[:top_k])
         return ranking if _certain(ranking, hits, top_k) else None
 
-    return _deepen(index, queries, top_k + _MARGIN, allowed, best) if top_k > 0 else [_empty() for _ in queries]
+    return _deepen(index, queries, top_k, 0, allowed, best)
 
 
 def rank_documents(
@@ -111,12 +111,10 @@ def rank_documents(
         ranking = max_p(hits, index.documents, index.document_order, top_k)
         return ranking if _certain(ranking, hits, top_k) else None
 
-    return _deepen(index, queries, max(top_k + _MARGIN, MAXP_DEPTH), allowed, best) if top_k > 0 else [_empty() for _ in queries]
+    return _deepen(index, queries, top_k, MAXP_DEPTH, allowed, best)
 
 
-def max_p(
-    hits: Hits, documents: NDArray[np.int64], document_order: NDArray[np.int64], top_k: int
-) -> Ranking:
+def max_p(hits: Hits, documents: NDArray[np.int64], document_order: NDArray[np.int64], top_k: int) -> Ranking:
     """Score documents by their best chunk and order them.
 
     :param hits: Chunks and scores.
@@ -155,11 +153,15 @@ def _certain(ranking: Ranking, hits: Hits, top_k: int) -> bool:
 def _deepen(
     index: Searchable,
     queries: Sequence[str],
-    depth: int,
+    top_k: int,
+    least: int,
     allowed: NDArray[np.bool_] | None,
     best: Callable[[Hits], Ranking | None],
 ) -> list[Ranking]:
-    """Ask the index for more and more chunks for the queries whose ranking is not certain yet."""
+    """Ask the index for more and more chunks, ``least`` at first, for the queries whose ranking is not certain yet."""
+    if top_k <= 0:
+        return [_empty() for _ in queries]
+    depth = max(top_k + _MARGIN, least)
     rankings: list[Ranking | None] = [None] * len(queries)
     open_queries = list(range(len(queries)))
     while open_queries:

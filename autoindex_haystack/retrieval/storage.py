@@ -90,10 +90,19 @@ def read_index(folder: Path, backend: str) -> tuple[IndexHeader, NDArray[np.int6
     try:
         documents = np.load(folder / _DOCUMENTS, allow_pickle=False)
         ids = json.loads((folder / _IDS).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, EOFError) as error:
         msg = f"the index in {folder} is damaged; build it anew ({error})"
         raise BackendError(msg) from error
-    if len(documents) != header.chunks:
-        msg = f"the index in {folder} is damaged: {len(documents)} chunks where {header.chunks} are stated"
+    if not _fit(documents, ids, header.chunks):
+        msg = f"the index in {folder} is damaged: its chunks and documents do not fit together; build it anew"
         raise BackendError(msg)
     return header, documents, ids
+
+
+def _fit(documents: NDArray[np.int64], ids: object, chunks: int) -> bool:
+    """Whether every one of so many chunks belongs to a document, documents in order."""
+    if documents.shape != (chunks,) or documents.dtype != np.int64 or not isinstance(ids, list):
+        return False
+    if not all(isinstance(name, str) for name in ids) or (np.diff(documents) < 0).any():
+        return False
+    return chunks == 0 or bool(documents[0] >= 0 and documents[-1] < len(ids))

@@ -144,7 +144,8 @@ class RunFolder:
         """
         line = json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n"
         with self._journal.open("ab") as file:
-            file.write(line.encode("utf-8"))
+            # Half a surrogate pair, as a model may write it, stays what JSON calls it.
+            file.write(line.encode("utf-8", "backslashreplace"))
             file.flush()
             os.fsync(file.fileno())
 

@@ -1,9 +1,11 @@
 """The document file: what workers read documents from, laid out flat so that a document is found by its offset.
 
-The file has no name: it is made, unlinked and passed on as an open descriptor, so nothing is left behind.
+The file has no name: it is made, unlinked and passed on as an open descriptor that can only be read, so nothing is left
+behind and no program can change what another sees.
 """
 
 import json
+import os
 import tempfile
 from collections.abc import Sequence
 
@@ -11,7 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autoindex_haystack.collection.types import Document
-from autoindex_haystack.sandbox.worker import DOCUMENTS_HEAD
+from autoindex_haystack.sandbox.worker.protocol import DOCUMENTS_HEAD
+
+_BUFFER = 1 << 20
 
 
 class DocumentFile:
@@ -21,23 +25,30 @@ class DocumentFile:
     """
 
     def __init__(self, documents: Sequence[Document] = ()) -> None:
-        self._file = tempfile.TemporaryFile(prefix="autoindex-")  # noqa: SIM115 - closed by close()
+        descriptor, name = tempfile.mkstemp(prefix="autoindex-")
+        self._file = os.fdopen(descriptor, "wb", _BUFFER)
+        try:
+            self._reader = os.open(name, os.O_RDONLY)
+        finally:
+            os.unlink(name)
         self.sizes: NDArray[np.int64] = np.empty(0, np.int64)
         self.document_ids: list[str] = []
         self.write(documents)
 
     def fileno(self) -> int:
         """Returns the descriptor that workers inherit."""
-        return self._file.fileno()
+        return self._reader
 
     def __len__(self) -> int:
         return len(self.document_ids)
 
     def write(self, documents: Sequence[Document]) -> None:
-        """Replace the file's documents. No worker may be reading.
+        """Replace the file's documents. No worker may be reading. After an error there are none.
 
         :param documents: The documents.
+        :raises ValueError: If a text is no Unicode or metadata no JSON, as TypeError may be, too.
         """
+        self.sizes, self.document_ids = np.empty(0, np.int64), []
         head = DOCUMENTS_HEAD.size + 8 * (2 * len(documents) + 1)
         bounds = np.empty(2 * len(documents) + 1, np.uint64)
         bounds[0] = position = head
@@ -59,8 +70,10 @@ class DocumentFile:
         self.document_ids = [document.doc_id for document in documents]
 
     def close(self) -> None:
-        """Release the file."""
-        self._file.close()
+        """Release the file. Closing twice is fine."""
+        if not self._file.closed:
+            self._file.close()
+            os.close(self._reader)
 
     def __enter__(self) -> "DocumentFile":
         return self

@@ -12,8 +12,8 @@ class Limits:
     :param memory: Address space of each worker in bytes.
     :param chunks: Chunks that one document may have.
     :param document_growth: How many times a document's chunks together may exceed it in bytes, above ``floor``.
-    :param floor: Bytes that the chunks of any document may have.
-    :param corpus_growth: How many times all chunks together may exceed the corpus in bytes, above ``floor`` a document.
+    :param floor: Bytes that the chunks of any document, and those of any corpus, may have.
+    :param corpus_growth: How many times all chunks together may exceed the corpus in bytes, above ``floor``.
     :param state_bytes: Size of what ``calibrate`` returns, as JSON.
     :param sample_documents: Documents that ``calibrate`` sees at most.
     :param sample_bytes: Bytes of text that ``calibrate`` sees at most.
@@ -32,6 +32,6 @@ class Limits:
     sample_bytes: int = 256 << 20
     unreachable: float = 0.01
 
-    def document_bytes(self, size: int) -> int:
-        """Returns how many bytes the chunks of a document of ``size`` bytes may have together."""
-        return max(self.floor, self.document_growth * size)
+    def corpus_bytes(self, size: int) -> int:
+        """Returns how many bytes all chunks of a corpus of ``size`` bytes may have together."""
+        return max(self.floor, self.corpus_growth * size)

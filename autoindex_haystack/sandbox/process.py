@@ -1,12 +1,14 @@
-"""One worker process as the host sees it: start, commands, frames, deadline, end."""
+"""One worker process as the host sees it: start, commands, frames, end."""
 
 import json
 import mmap
 import os
+import selectors
 import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -14,11 +16,14 @@ from typing import Any
 
 from autoindex_haystack.errors import SandboxError
 from autoindex_haystack.sandbox import worker
+from autoindex_haystack.sandbox.worker import protocol
 
 LOG_BYTES = 64 << 10
 """How much of the end of a worker's log is kept."""
 
 _READ = 1 << 20
+_SEND_SECONDS = 30.0
+"""How long a worker may leave a command in the pipe: it reads at once unless it was taken over."""
 
 
 class WorkerProcess:
@@ -30,25 +35,37 @@ class WorkerProcess:
     """
 
     def __init__(self, documents: int, hash_seed: int = 0) -> None:
-        self._page_file = tempfile.TemporaryFile(prefix="autoindex-")  # noqa: SIM115 - closed by close()
-        self._page_file.truncate(worker.PAGE)
-        self._page = mmap.mmap(self._page_file.fileno(), worker.PAGE)
-        self._process = _spawn(documents, self._page_file.fileno(), hash_seed)
-        assert self._process.stdin and self._process.stdout and self._process.stderr
+        with tempfile.TemporaryFile(prefix="autoindex-") as page:
+            page.truncate(protocol.PAGE)
+            self._page = mmap.mmap(page.fileno(), protocol.PAGE)
+            self._process = _spawn(documents, page.fileno(), hash_seed)
+        assert self._process.stdin
+        assert self._process.stdout
+        assert self._process.stderr
+        self._commands = self._process.stdin.fileno()
         self.results = self._process.stdout.fileno()
         self.log = self._process.stderr.fileno()
-        for descriptor in (self.results, self.log):
+        for descriptor in (self._commands, self.results, self.log):
             os.set_blocking(descriptor, False)
         self._buffer = bytearray()
         self._log = bytearray()
 
     def send(self, command: dict[str, Any]) -> None:
-        """Send a command. A worker that is gone is noticed when its results are read."""
-        stdin = self._process.stdin
-        assert stdin
-        with suppress(BrokenPipeError):
-            stdin.write(json.dumps(command).encode("utf-8") + b"\n")
-            stdin.flush()
+        """Send a command. A worker that is gone is noticed when its results are read.
+
+        :param command: The command, as JSON has it.
+        :raises SandboxError: If the worker does not take it.
+        """
+        view = memoryview(json.dumps(command).encode("utf-8") + b"\n")
+        deadline = time.monotonic() + _SEND_SECONDS
+        with suppress(BrokenPipeError), selectors.DefaultSelector() as selector:
+            selector.register(self._commands, selectors.EVENT_WRITE)
+            while view:
+                if not selector.select(max(0.0, deadline - time.monotonic())):
+                    msg = "the worker takes no more commands; the program cannot be trusted"
+                    raise SandboxError(msg)
+                with suppress(BlockingIOError):
+                    view = view[os.write(self._commands, view) :]
 
     def frames(self, largest: int) -> Iterator[tuple[bytes, bytes]]:
         """Read what has arrived and give the frames that are whole.
@@ -59,12 +76,11 @@ class WorkerProcess:
         :raises SandboxError: If a frame is no frame or larger than allowed.
         """
         ended = not self._read()
-        head = worker.FRAME
+        head = protocol.FRAME
         while len(self._buffer) >= head.size:
             kind, length = head.unpack_from(self._buffer)
-            if kind not in (worker.READY, worker.BLOCK, worker.STATE, worker.FAILED) or length > largest:
-                msg = "the worker sent a result that breaks the protocol"
-                raise SandboxError(msg)
+            if kind not in (protocol.READY, protocol.BLOCK, protocol.STATE, protocol.FAILED) or length > largest:
+                raise broken_protocol()
             if len(self._buffer) < head.size + length:
                 break
             payload = bytes(memoryview(self._buffer)[head.size : head.size + length])
@@ -114,37 +130,41 @@ class WorkerProcess:
         """Kill what is left and say how the process ended."""
         self.close()
         code = self._process.returncode
-        if code is not None and code < 0:
+        if code < 0:
             with suppress(ValueError):
                 return f"was ended by {signal.Signals(-code).name}"
         return f"ended with code {code}"
 
     def close(self) -> None:
         """Kill the process group and release everything. Closing twice is fine."""
-        with suppress(ProcessLookupError, PermissionError):
-            if self._process.returncode is None:
+        if self._process.returncode is None:
+            with suppress(ProcessLookupError, PermissionError):
                 os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
         for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
-            if stream:
-                with suppress(OSError):
-                    stream.close()
-        self._page_file.close()
+            assert stream
+            stream.close()
+        self._page.close()
+
+
+def broken_protocol() -> SandboxError:
+    """Returns the error for a worker whose results are none."""
+    return SandboxError("the worker sent a result that breaks the protocol; the program cannot be trusted")
 
 
 def _spawn(documents: int, page: int, hash_seed: int) -> subprocess.Popen[bytes]:
     if not sys.executable:
         msg = "this process does not know its Python interpreter (sys.executable), so no worker can be started"
         raise SandboxError(msg)
-    # The small shell-free step in between puts the two inherited descriptors where the worker expects them.
-    place = (
-        f"import os,runpy;os.dup2({documents},100);os.dup2({page},101);"
-        f"os.dup2(100,{worker.DOCUMENTS});os.dup2(101,{worker.PROGRESS});os.closerange(5,256);"
-        f"runpy.run_path({str(Path(worker.__file__))!r},run_name='__main__')"
+    folder = str(Path(worker.__file__).parent.parent)
+    # The folder is on the path for this import only: a program shall find nothing there.
+    start = (
+        f"import sys; sys.path.insert(0, {folder!r}); from worker.serve import main; del sys.path[0]; "
+        f"main({documents}, {page})"
     )
     try:
         return subprocess.Popen(
-            [sys.executable, "-s", "-S", "-B", "-P", "-X", "utf8", "-c", place],
+            [sys.executable, "-s", "-S", "-B", "-P", "-X", "utf8", "-c", start],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

@@ -6,9 +6,10 @@ from typing import Any
 from autoindex_haystack.collection.types import Document
 from autoindex_haystack.errors import ProgramError
 from autoindex_haystack.program import Program
+from autoindex_haystack.sandbox.blocks import Metadata
 from autoindex_haystack.sandbox.documents import DocumentFile
 from autoindex_haystack.sandbox.limits import Limits
-from autoindex_haystack.sandbox.runner import ProgramRunner
+from autoindex_haystack.sandbox.runner import ProgramOutput, ProgramRunner
 
 SAMPLE = 48
 """Documents that are compared."""
@@ -42,15 +43,21 @@ def check_stability(
             with ProgramRunner(
                 program, file, state=state, limits=limits, allowed_imports=allowed_imports, hash_seed=hash_seed
             ) as runner:
-                outputs.append(runner.run(ordinals=order, batch=batch).chunks)
-    first, second = outputs
-    pairs = [list(zip(chunks.documents.tolist(), chunks.texts, strict=True)) for chunks in (first, second)]
-    if pairs[0] == pairs[1]:
+                outputs.append(_by_document(runner.run(ordinals=order, batch=batch, metadata=True), len(sample)))
+    differing = [document for document, *chunks in zip(sample, *outputs, strict=True) if chunks[0] != chunks[1]]
+    if not differing:
         return
-    differing = {ordinal for ordinal, _ in set(pairs[0]) ^ set(pairs[1])} or {ordinal for ordinal, _ in pairs[0]}
-    document_id = sample[min(differing)].doc_id
+    document_id = differing[0].doc_id
     msg = (
         f"the program's output for document {document_id} changes with ids, batch, order, hash seed or time; "
         "make it depend on the document alone"
     )
     raise ProgramError(msg, document_id=document_id)
+
+
+def _by_document(output: ProgramOutput, count: int) -> list[list[tuple[str, Metadata]]]:
+    """Texts and metadata of the chunks of each document."""
+    grouped: list[list[tuple[str, Metadata]]] = [[] for _ in range(count)]
+    for ordinal, text, own in zip(output.chunks.documents.tolist(), output.chunks.texts, output.metadata, strict=True):
+        grouped[ordinal].append((text, own))
+    return grouped

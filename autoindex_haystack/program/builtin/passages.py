@@ -1,6 +1,7 @@
 """Index each document as passages of about 512 words, each with the title in front."""
 
 import re
+from itertools import pairwise
 
 from autoindex_haystack.program import BasePreprocessor, Chunk, Document
 
@@ -14,7 +15,7 @@ def passages(text: str, words: int) -> list[str]:
     if len(cuts) > 1 and len(starts) - cuts[-1] < words // 4:
         cuts.pop()
     bounds = [starts[cut] for cut in cuts] + [len(text)]
-    return [text[begin:end].rstrip() for begin, end in zip(bounds, bounds[1:])]
+    return [text[begin:end].rstrip() for begin, end in pairwise(bounds)]
 
 
 class Preprocessor(BasePreprocessor):

@@ -1,7 +1,7 @@
 """How a chunk carries the document it came from: the keys in its meta, written and read here alone.
 
-Index text is not for readers, so the first chunk of each document keeps the original content, and the original meta where
-it cannot be told from the chunk's own.
+Index text is not for readers, so the first chunk of each document keeps the original content, and the original meta
+where it cannot be told from the chunk's own.
 """
 
 from collections.abc import Sequence
@@ -32,7 +32,18 @@ SOURCE_META = "source_meta"
 BEST_CHUNK = "best_chunk"
 """In the meta of a retrieved document: id, content, split_id and score of the chunk that matched best."""
 
+_PLAIN = frozenset({str, int, float, bool, type(None)})
 _RESERVED = frozenset({SOURCE_ID, SPLIT_ID, PROGRAM_SHA256, SPLIT_COUNT, SOURCE_CONTENT, SOURCE_META})
+
+
+def copy_meta(meta: dict[str, Any]) -> dict[str, Any]:
+    """Returns a deep copy of a meta, quickly where its values are plain."""
+    return {key: value if type(value) in _PLAIN else deepcopy(value) for key, value in meta.items()}
+
+
+def is_document_list(value: object) -> bool:
+    """Returns whether a value is a list of Documents and nothing else; Haystack does not check types at run time."""
+    return isinstance(value, list) and all(isinstance(item, Document) for item in value)
 
 
 def chunk_id(source_id: str, split_id: int) -> str:
@@ -53,17 +64,18 @@ def make_chunks(
     :param texts: The index text of each chunk.
     :param metadata: What the program says of each chunk; None where it says nothing.
     :param program_sha256: Hash of the program.
-    :returns: The chunks: meta is the document's, then the program's, then the keys of this module, which nothing overrides.
+    :returns: The chunks: meta is the document's, then the program's, then the keys of this module, which nothing
+        overrides.
     """
     chunks = []
     for split_id, (text, own) in enumerate(zip(texts, metadata, strict=True)):
-        meta = {key: deepcopy(value) for key, value in source.meta.items() if key not in _RESERVED}
+        meta = copy_meta({key: value for key, value in source.meta.items() if key not in _RESERVED})
         meta |= {key: value for key, value in (own or {}).items() if key not in _RESERVED}
         meta |= {SOURCE_ID: source.id, SPLIT_ID: split_id, PROGRAM_SHA256: program_sha256}
         if split_id == 0:
             meta |= {SPLIT_COUNT: len(texts), SOURCE_CONTENT: source.content}
             if _RESERVED & source.meta.keys() or _adds(own, source.meta):
-                meta[SOURCE_META] = deepcopy(source.meta)
+                meta[SOURCE_META] = copy_meta(source.meta)
         chunks.append(Document(id=chunk_id(source.id, split_id), content=text, meta=meta))
     return chunks
 
@@ -83,19 +95,16 @@ def restore_source(first: Document, best: Document, score: float) -> Document:
     :returns: The original document with its score, and with the best chunk in its meta under ``best_chunk``. Where the
         original was not kept, because something else split the document, the best chunk as it is.
     """
-    found = first if _keeps_source(first) or first.id == source_id_of(first) else best
     best_chunk = {"id": best.id, "content": best.content, "split_id": best.meta.get(SPLIT_ID), "score": score}
-    if not _keeps_source(found):
-        return replace(found, meta={**deepcopy(found.meta), BEST_CHUNK: best_chunk}, score=score)
-    meta = found.meta.get(SOURCE_META)
+    source_id = source_id_of(first)
+    if not _keeps_source(first):
+        found = first if first.id == source_id else best
+        return replace(found, meta=copy_meta(found.meta) | {BEST_CHUNK: best_chunk}, score=score)
+    meta = first.meta.get(SOURCE_META)
     if meta is None:
-        meta = {key: value for key, value in found.meta.items() if key not in _RESERVED}
-    return Document(
-        id=source_id_of(found),
-        content=found.meta[SOURCE_CONTENT],
-        meta={**deepcopy(meta), BEST_CHUNK: best_chunk},
-        score=score,
-    )
+        meta = {key: value for key, value in first.meta.items() if key not in _RESERVED}
+    restored = copy_meta(meta) | {BEST_CHUNK: best_chunk}
+    return Document(id=source_id, content=first.meta[SOURCE_CONTENT], meta=restored, score=score)
 
 
 def stale_chunk_ids(old_first: Document | None, new_first: Document) -> list[str]:
@@ -107,10 +116,10 @@ def stale_chunk_ids(old_first: Document | None, new_first: Document) -> list[str
     """
     if old_first is None or not (_keeps_source(old_first) and _keeps_source(new_first)):
         return []
-    counts = new_first.meta.get(SPLIT_COUNT), old_first.meta.get(SPLIT_COUNT)
-    if not all(isinstance(count, int) for count in counts):
+    new_count, old_count = new_first.meta.get(SPLIT_COUNT), old_first.meta.get(SPLIT_COUNT)
+    if not (isinstance(new_count, int) and isinstance(old_count, int)):
         return []
-    return [chunk_id(source_id_of(new_first), split_id) for split_id in range(*counts)]
+    return [chunk_id(source_id_of(new_first), split_id) for split_id in range(new_count, old_count)]
 
 
 def _keeps_source(chunk: Document) -> bool:

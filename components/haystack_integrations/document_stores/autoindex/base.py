@@ -2,7 +2,6 @@
 
 import threading
 from collections.abc import Mapping
-from copy import deepcopy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -13,7 +12,7 @@ from haystack.document_stores.types import DuplicatePolicy
 from haystack.utils.filters import document_matches_filter
 
 from autoindex_haystack.retrieval import BM25Settings
-from haystack_integrations.common.autoindex import SOURCE_META, stale_chunk_ids
+from haystack_integrations.common.autoindex import SOURCE_META, copy_meta, is_document_list, stale_chunk_ids
 from haystack_integrations.document_stores.autoindex import metadata
 from haystack_integrations.document_stores.autoindex.chunk_rows import ChunkRows
 from haystack_integrations.document_stores.autoindex.committed_documents import CommittedDocuments
@@ -29,18 +28,20 @@ class BM25DocumentStore:
 
     Documents are held in memory and, with a path, in a log on disk: when a call returns, what it wrote is durable. The
     engine's index is made at the first search after a change and kept beside the log for other processes.
-
-    :param path: The folder that keeps documents and index; None keeps them in memory.
-    :param k1: Saturation of term frequency.
-    :param b: Strength of length normalization, 0 to 1.
-    :param analyzer: Name of the analyzer.
-    :raises StoreError: If the folder holds documents of another engine or with other settings.
-    :raises ValueError: If a setting is unknown or out of its range.
     """
 
     backend: ClassVar[str]
 
     def __init__(self, path: str | None = None, *, k1: float = 1.5, b: float = 0.75, analyzer: str = "bm25s") -> None:
+        """Create the store. Of a folder only the settings are read; the documents are read when they are needed.
+
+        :param path: The folder that keeps documents and index, made at the first write; None keeps them in memory.
+        :param k1: Saturation of term frequency.
+        :param b: Strength of length normalization, 0 to 1.
+        :param analyzer: Name of the analyzer.
+        :raises StoreError: If the folder holds documents of another engine or with other settings.
+        :raises ValueError: If a setting is unknown or out of its range.
+        """
         self.path = None if path is None else str(path)
         self.settings = BM25Settings(k1=k1, b=b, analyzer=analyzer)
         folder = None if self.path is None else Path(self.path)
@@ -112,8 +113,8 @@ class BM25DocumentStore:
     def write_documents(self, documents: list[Document], policy: DuplicatePolicy = DuplicatePolicy.NONE) -> int:
         """Write documents: all of them or, if there is an error, none.
 
-        When the first chunk of a document is overwritten by one that ``RepresentationPreprocessor`` made, the chunks that
-        the document no longer has are deleted with it.
+        When the first chunk of a document is overwritten by one that ``RepresentationPreprocessor`` made, the chunks
+        that the document no longer has are deleted with it.
 
         :param documents: The documents.
         :param policy: What to do with an id that is there already; NONE means FAIL.
@@ -122,7 +123,7 @@ class BM25DocumentStore:
         :raises ValueError: If something else than documents is given, or a document cannot be stored as JSON.
         :raises StoreError: If the folder cannot be written.
         """
-        if not isinstance(documents, list) or any(not isinstance(document, Document) for document in documents):
+        if not is_document_list(documents):
             msg = "Please provide a list of Documents."
             raise ValueError(msg)
         with self._stored.writing() as stored:
@@ -177,7 +178,9 @@ class BM25DocumentStore:
         """
         _need(filters)
         with self._stored.writing() as stored:
-            found = [_updated(document, meta) for document in stored.values() if document_matches_filter(filters, document)]
+            found = [
+                _updated(document, meta) for document in stored.values() if document_matches_filter(filters, document)
+            ]
             self._stored.commit(Transaction(written=found))
         return len(found)
 
@@ -201,7 +204,8 @@ class BM25DocumentStore:
         return metadata.field_types(self._matching(None))
 
     def get_metadata_field_min_max(self, metadata_field: str) -> dict[str, Any]:
-        """Returns the smallest and the largest value of a field of meta as ``min`` and ``max``, None where there is none.
+        """Returns the smallest and the largest value of a field of meta as ``min`` and ``max``, None where there is
+        none.
 
         :param metadata_field: The field, with or without ``meta.``.
         """
@@ -215,7 +219,8 @@ class BM25DocumentStore:
         size: int = 10,
         filters: dict[str, Any] | None = None,
     ) -> tuple[list[Any], int]:
-        """Returns a page of the different values of a field of meta, in the order of their text, and how many there are.
+        """Returns a page of the different values of a field of meta, in the order of their text, and how many there
+        are.
 
         :param metadata_field: The field, with or without ``meta.``.
         :param search_term: Only values whose text contains this, in upper or lower case.
@@ -226,7 +231,7 @@ class BM25DocumentStore:
         return metadata.unique_values(self._matching(filters), metadata_field, search_term, from_, size)
 
     def _current(self) -> Searchable:
-        """The documents that are committed now with their index, made anew if they have changed since the last search."""
+        """The documents that are committed now with their index, made anew if they have changed since."""
         found = self._searchable
         if found and found.version == self._stored.version():
             return found
@@ -272,14 +277,14 @@ def _plan(stored: Mapping[str, Document], documents: list[Document], policy: Dup
 
 def _copy(document: Document) -> Document:
     """A copy, so that what users do to their documents does not reach the store, nor the other way round."""
-    return replace(document, meta=deepcopy(document.meta))
+    return replace(document, meta=copy_meta(document.meta))
 
 
 def _updated(document: Document, changes: dict[str, Any]) -> Document:
     """A copy with some fields of meta set."""
-    meta = deepcopy(document.meta) | deepcopy(changes)
+    meta = copy_meta(document.meta) | copy_meta(changes)
     if isinstance(source_meta := meta.get(SOURCE_META), dict):
-        meta[SOURCE_META] = source_meta | deepcopy(changes)
+        meta[SOURCE_META] = source_meta | copy_meta(changes)
     return replace(document, meta=meta)
 
 

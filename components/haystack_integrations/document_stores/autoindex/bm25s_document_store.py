@@ -8,8 +8,9 @@ from haystack_integrations.document_stores.autoindex.async_base import AsyncBM25
 class Bm25sDocumentStore(AsyncBM25DocumentStore):
     """Keeps documents and searches them with bm25s, in memory or durably in a folder.
 
-    Use it with ``RepresentationRetriever``, and with ``RepresentationPreprocessor`` before the ``DocumentWriter``. It needs
-    nothing beside Python, and scores with exact document lengths. :class:`LuceneDocumentStore` is the same over Lucene.
+    Use it with ``RepresentationRetriever``, and with ``RepresentationPreprocessor`` before the ``DocumentWriter``. It
+    needs nothing beside Python, and scores with exact document lengths. :class:`LuceneDocumentStore` is the same over
+    Lucene.
 
     With a path, every call that writes is durable and whole when it returns; one process writes at a time, and others
     see what it committed at their next call. Meta is stored as JSON, so tuples come back as lists.
@@ -21,17 +22,10 @@ class Bm25sDocumentStore(AsyncBM25DocumentStore):
     from haystack_integrations.document_stores.autoindex import Bm25sDocumentStore
 
     store = Bm25sDocumentStore()
-    store.write_documents([Document(content="A heated wing sheds ice."), Document(content="A cold engine starts badly.")])
+    store.write_documents([Document(content="A heated wing sheds ice."), Document(content="A cold engine coughs.")])
     [found] = store.search("ice on the wing", top_k=1)
     print(found.content, found.score)
     ```
-
-    :param path: The folder that keeps documents and index, made at the first write; None keeps them in memory.
-    :param k1: Saturation of term frequency.
-    :param b: Strength of length normalization, 0 to 1.
-    :param analyzer: Name of the analyzer.
-    :raises StoreError: If the folder holds documents of another engine or with other settings.
-    :raises ValueError: If a setting is unknown or out of its range.
     """
 
     backend: ClassVar[str] = "bm25s"

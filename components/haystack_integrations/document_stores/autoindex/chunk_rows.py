@@ -23,8 +23,8 @@ _MASKS = 32
 class ChunkRows:
     """Documents with content, those of one source together: the rows of an index.
 
-    The order depends on ids and split ids only, not on when documents were written, so that every process that reads the
-    same documents finds the same rows.
+    The order depends on ids and split ids only, not on when documents were written, so that every process that reads
+    the same documents finds the same rows.
 
     :param documents: The documents of a store; those without content are left out.
     """

@@ -13,7 +13,8 @@ _SLACK = 1_000
 
 
 class CommittedDocuments:
-    """Documents by id for many readers and one writer at a time, in this process and in others. Usable from several threads.
+    """Documents by id for many readers and one writer at a time, in this process and in others. Usable from several
+    threads.
 
     :param log: Where they are kept; None keeps them in memory only.
     """

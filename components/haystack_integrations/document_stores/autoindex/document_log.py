@@ -1,9 +1,10 @@
-"""The file in which a document store keeps its documents: append-only, so that a kill at any moment loses nothing committed.
+"""The file in which a document store keeps its documents: append-only, so that a kill at any moment loses nothing
+committed.
 
-The first line says what the file is. A transaction is any number of lines ``{"put": document}`` and ``{"delete": [ids]}``;
-it takes effect with its line ``{"commit": digest}``, which is written only after the others have reached the disk. What a
-killed writer left behind is closed by the next writer with ``{"abort": true}``, so readers can always go on from where they
-stopped. Only compaction puts a new file in the place of the old one.
+The first line says what the file is. A transaction is any number of lines ``{"put": document}`` and ``{"delete":
+[ids]}``; it takes effect with its line ``{"commit": digest}``, which is written only after the others have reached the
+disk. What a killed writer left behind is closed by the next writer with ``{"abort": true}``, so readers can always go
+on from where they stopped. Only compaction puts a new file in the place of the old one.
 """
 
 import os

@@ -45,7 +45,7 @@ def encode_document(document: Document) -> bytes:
     :returns: The line with its end.
     :raises ValueError: If the document holds something that is no JSON.
     """
-    data = {"id": document.id, "content": document.content, "meta": document.meta}
+    data: dict[str, Any] = {"id": document.id, "content": document.content, "meta": document.meta}
     if document.score is not None:
         data["score"] = document.score
     if document.embedding is not None:

@@ -19,17 +19,10 @@ class LuceneDocumentStore(AsyncBM25DocumentStore):
     from haystack_integrations.document_stores.autoindex import LuceneDocumentStore
 
     store = LuceneDocumentStore()
-    store.write_documents([Document(content="A heated wing sheds ice."), Document(content="A cold engine starts badly.")])
+    store.write_documents([Document(content="A heated wing sheds ice."), Document(content="A cold engine coughs.")])
     [found] = store.search("ice on the wing", top_k=1)
     print(found.content, found.score)
     ```
-
-    :param path: The folder that keeps documents and index, made at the first write; None keeps them in memory.
-    :param k1: Saturation of term frequency.
-    :param b: Strength of length normalization, 0 to 1.
-    :param analyzer: Name of the analyzer.
-    :raises StoreError: If the folder holds documents of another engine or with other settings.
-    :raises ValueError: If a setting is unknown or out of its range.
     """
 
     backend: ClassVar[str] = "lucene"

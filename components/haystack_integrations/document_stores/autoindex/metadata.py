@@ -1,4 +1,4 @@
-"""What the meta of stored documents holds: fields, types, values. Functions of documents; nothing here knows a store."""
+"""What the meta of documents holds: fields, types, values. Nothing here knows a store."""
 
 import json
 from collections.abc import Iterable

@@ -3,11 +3,12 @@
 import json
 import threading
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from autoindex_haystack.errors import ProgramError
+from autoindex_haystack.errors import ProgramError, SandboxError
 from autoindex_haystack.frozen import FrozenComponent
 from autoindex_haystack.program import Document
 from autoindex_haystack.sandbox import DocumentFile, Limits, ProgramOutput, ProgramRunner
@@ -17,6 +18,8 @@ _BATCH_DOCUMENTS, _BATCH_CHARACTERS = 4_096, 32 << 20
 
 _BATCH_TIMEOUTS = 15
 """How many times as long as one document a batch may take; at the default the sandbox's usual limit for a program."""
+
+_UNLIMITED_GROWTH = 1 << 40
 
 Chunks = list[tuple[str, dict[str, Any] | None]]
 """Text and metadata of the chunks of one document; None where the program says nothing of its own."""
@@ -33,17 +36,18 @@ class ProgramWorkers:
     def __init__(self, frozen: FrozenComponent, *, workers: int, timeout: float) -> None:
         self.frozen = frozen
         self._workers = workers
-        self._limits = Limits(document_seconds=timeout, seconds=_BATCH_TIMEOUTS * timeout)
+        # How much a program may make of a corpus was judged where it was learned. A batch is no corpus.
+        limits = Limits(document_seconds=timeout, seconds=_BATCH_TIMEOUTS * timeout, corpus_growth=_UNLIMITED_GROWTH)
         self._file = DocumentFile()
         self._runner = ProgramRunner(
             frozen.program,
             self._file,
             state=frozen.state,
-            limits=self._limits,
+            limits=limits,
             workers=workers,
             allowed_imports=frozen.manifest.settings.allowed_imports,
         )
-        self._busy = 0.0
+        self._closed = False
         self._lock = threading.Lock()
 
     def start(self) -> None:
@@ -62,6 +66,7 @@ class ProgramWorkers:
         :param skip_failing: Go on after a document at which the program fails.
         :returns: The chunks of each document in the order given; None for one at which the program failed.
         :raises ProgramError: If the program fails, breaks the contract or a limit; it names the document.
+        :raises SandboxError: If it was closed meanwhile, or a worker cannot be started or breaks its protocol.
         :raises ValueError: If a document cannot be given to a program; it names the document.
         """
         for batch in self._batches(documents):
@@ -72,6 +77,7 @@ class ProgramWorkers:
     def close(self) -> None:
         """End the workers and release everything."""
         with self._lock:
+            self._closed = True
             self._runner.close()
             self._file.close()
 
@@ -86,6 +92,9 @@ class ProgramWorkers:
             yield documents[begin:]
 
     def _run_batch(self, batch: Sequence[Document], skip_failing: bool) -> list[Chunks | None]:
+        if self._closed:
+            msg = "the component was closed while it ran"
+            raise SandboxError(msg)
         try:
             self._file.write(batch)
         except (TypeError, ValueError) as error:
@@ -95,7 +104,7 @@ class ProgramWorkers:
         while waiting:
             part = waiting.pop()
             try:
-                output = self._run(part)
+                output = self._runner.run(ordinals=part, metadata=True)
             except ProgramError as error:
                 culprit = self._culprit(error, part) if skip_failing else None
                 if culprit is None:
@@ -105,15 +114,6 @@ class ProgramWorkers:
                 for ordinal, chunks in zip(part, _by_document(output, part), strict=True):
                     results[ordinal] = chunks
         return results
-
-    def _run(self, part: range) -> ProgramOutput:
-        # The workers' limit of processor time holds for their whole life, so they are not to live for ever.
-        if self._busy > self._limits.document_seconds:
-            self._runner.close()
-            self._busy = 0.0
-        output = self._runner.run(ordinals=part, metadata=True)
-        self._busy += output.seconds
-        return output
 
     def _culprit(self, error: ProgramError, part: range) -> int | None:
         """The ordinal of the document at which the program failed, if it is one of those it was given."""
@@ -126,7 +126,7 @@ class ProgramWorkers:
 def _by_document(output: ProgramOutput, part: range) -> Iterator[Chunks]:
     bounds = np.searchsorted(output.chunks.documents, np.arange(part.start, part.stop + 1)).tolist()
     rows = list(zip(output.chunks.texts, output.metadata, strict=True))
-    return (rows[begin:end] for begin, end in zip(bounds, bounds[1:], strict=False))
+    return (rows[begin:end] for begin, end in pairwise(bounds))
 
 
 def _unfit(batch: Sequence[Document]) -> ValueError:
@@ -136,7 +136,9 @@ def _unfit(batch: Sequence[Document]) -> ValueError:
             document.text.encode("utf-8")
             json.dumps(document.metadata)
         except UnicodeEncodeError:
-            return ValueError(f"document {document.doc_id} holds half a surrogate pair, which is no Unicode; repair its text")
+            return ValueError(
+                f"document {document.doc_id} holds half a surrogate pair, which is no Unicode; repair its text"
+            )
         except (TypeError, ValueError) as error:
             return ValueError(f"document {document.doc_id} has metadata that is no JSON ({error}); convert it before")
     return ValueError("the documents cannot be given to the program")

@@ -9,7 +9,7 @@ from haystack import Document, component, default_from_dict, default_to_dict, lo
 
 from autoindex_haystack.frozen import load_frozen
 from autoindex_haystack.program import Document as ProgramDocument
-from haystack_integrations.common.autoindex import make_chunks
+from haystack_integrations.common.autoindex import is_document_list, make_chunks
 from haystack_integrations.components.preprocessors.autoindex.program_workers import ProgramWorkers
 
 logger = logging.getLogger(__name__)
@@ -19,14 +19,15 @@ logger = logging.getLogger(__name__)
 class RepresentationPreprocessor:
     """Turns documents into the chunks that BM25 shall see, by the representation program that was learned for them.
 
-    Use it in an indexing pipeline, before the ``DocumentWriter``. The program runs in processes of its own, isolated from
-    this one, one document a call. It sees a document's content, its title, and the metadata fields that were named when
-    it was learned.
+    Use it in an indexing pipeline, before the ``DocumentWriter``. The program runs in processes of its own, isolated
+    from this one, one document a call. It sees a document's content, its title, and the metadata fields that were named
+    when it was learned.
 
     Chunks are for the index, not for readers: the first chunk of each document keeps the original content in its meta
     (``source_content``), and ``RepresentationRetriever`` gives the original documents back. Other keys that the chunks'
-    meta gets, whatever documents and program say: ``source_id``, ``split_id`` and ``program_sha256``; in the first chunk
-    also ``split_count`` and, where needed, ``source_meta``. The rest of the meta is the document's and the program's.
+    meta gets, whatever documents and program say: ``source_id``, ``split_id`` and ``program_sha256``; in the first
+    chunk also ``split_count`` and, where needed, ``source_meta``. The rest of the meta is the document's and the
+    program's.
 
     A chunk's id depends on the document's id and its place alone. So indexing a changed document again with the policy
     OVERWRITE replaces its chunks, and the document stores of AutoIndex also delete those that it no longer has.
@@ -141,7 +142,7 @@ class RepresentationPreprocessor:
         :raises ProgramError: If the program fails; the message names the document.
         :raises FrozenError: If the component is missing, damaged, or not the one that is pinned.
         """
-        if not isinstance(documents, list) or any(not isinstance(document, Document) for document in documents):
+        if not is_document_list(documents):
             msg = "RepresentationPreprocessor expects a list of Documents as input."
             raise TypeError(msg)
         program = self._warm()
@@ -160,9 +161,9 @@ class RepresentationPreprocessor:
                 empty.append(source.id)
             texts, metadata = [text for text, _ in found], [own for _, own in found]
             chunks += make_chunks(source, texts, metadata, sha256)
-        _warn("{count} documents have no content, they count as empty", [d.id for d in sources if d.content is None])
-        _warn("the program failed at {count} documents, they are not indexed", failed)
-        _warn("the program gave no text for {count} documents, they cannot be found", empty)
+        _warn("have no content and count as empty", [source.id for source in sources if source.content is None])
+        _warn("made the program fail and are not indexed", failed)
+        _warn("got no index text from the program and cannot be found", empty)
         if len(sources) < len(documents):
             logger.warning(
                 "{count} documents were left out because others after them have the same id",
@@ -203,6 +204,7 @@ class RepresentationPreprocessor:
         return ProgramDocument(source.id, source.content or "", metadata)
 
 
-def _warn(message: str, ids: list[str]) -> None:
+def _warn(what: str, ids: list[str]) -> None:
     if ids:
-        logger.warning(message + ": {ids}", count=len(ids), ids=", ".join(ids[:5]) + (" …" if len(ids) > 5 else ""))
+        shown = ", ".join(ids[:5]) + (" …" if len(ids) > 5 else "")
+        logger.warning("{count} documents {what}: {shown}", count=len(ids), what=what, shown=shown)

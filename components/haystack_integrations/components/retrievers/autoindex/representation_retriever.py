@@ -13,10 +13,10 @@ from haystack_integrations.document_stores.autoindex import Bm25sDocumentStore, 
 class RepresentationRetriever:
     """Retrieves documents by BM25 over their chunks: a document's score is that of its best chunk (MaxP).
 
-    Use it with :class:`Bm25sDocumentStore` or :class:`LuceneDocumentStore`, filled through ``RepresentationPreprocessor``.
-    It returns the original documents, with id, content and meta as they came, not the index text. The chunk that matched
-    best is in the meta under ``best_chunk``, a dictionary of ``id``, ``content``, ``split_id`` and ``score``. Documents
-    that were written without the preprocessor stand for themselves.
+    Use it with :class:`Bm25sDocumentStore` or :class:`LuceneDocumentStore`, filled through
+    ``RepresentationPreprocessor``. It returns the original documents, with id, content and meta as they came, not the
+    index text. The chunk that matched best is in the meta under ``best_chunk``, a dictionary of ``id``, ``content``,
+    ``split_id`` and ``score``. Documents that were written without the preprocessor stand for themselves.
 
     ### Usage example
 
@@ -26,7 +26,7 @@ class RepresentationRetriever:
     from haystack_integrations.document_stores.autoindex import Bm25sDocumentStore
 
     store = Bm25sDocumentStore()
-    store.write_documents([Document(content="A heated wing sheds ice."), Document(content="A cold engine starts badly.")])
+    store.write_documents([Document(content="A heated wing sheds ice."), Document(content="A cold engine coughs.")])
     retriever = RepresentationRetriever(store, top_k=3)
     for document in retriever.run(query="ice on the wing")["documents"]:
         print(document.score, document.content, document.meta["best_chunk"]["content"])

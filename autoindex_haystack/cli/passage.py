@@ -1,0 +1,35 @@
+"""The piece of a text that shows why a query found it."""
+
+import re
+from bisect import bisect_left
+
+from autoindex_haystack.cli.text import shortened
+from autoindex_haystack.retrieval.analyzers import TOKEN_PATTERN, tokenize
+
+_SEARCHED = 200_000
+"""Characters of a text that are looked at."""
+
+
+def passage(text: str, query: str, length: int = 160, analyzer: str = "bm25s") -> str:
+    """Choose the piece with the most different words of the query.
+
+    :param text: The text.
+    :param query: The query.
+    :param length: About how many characters to show.
+    :param analyzer: The analyzer that found it.
+    :returns: The piece on one line, with … where it was cut.
+    """
+    words = set(tokenize(query, analyzer))
+    matches = re.finditer(TOKEN_PATTERN, text[:_SEARCHED])
+    found = [(m.start(), token) for m in matches if not words.isdisjoint(tokenize(token := m.group(), analyzer))]
+    starts = [start for start, _ in found]
+    best, most = 0, 0
+    for i, start in enumerate(starts):
+        end = bisect_left(starts, start + length * 3 // 4)
+        different = len({token.lower() for _, token in found[i:end]})
+        if different > most:
+            best, most = start, different
+    begin = max(0, best - length // 8)
+    if begin:
+        begin = text.find(" ", begin, best) + 1 or best
+    return ("…" if begin else "") + shortened(text[begin:], length)

@@ -1,0 +1,138 @@
+"""Blocks: pieces of a corpus that workers are given, and what they made of them, checked anew since it is untrusted."""
+
+import json
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from autoindex_haystack.retrieval import ChunkTable
+from autoindex_haystack.sandbox.limits import Limits
+from autoindex_haystack.sandbox.process import broken_protocol
+from autoindex_haystack.sandbox.worker import protocol
+
+_DOCUMENTS, _BYTES = 512, 1 << 20
+"""What a block has at most, except for a document that is larger alone."""
+
+Metadata = dict[str, Any] | None
+
+
+@dataclass
+class Block:
+    """A piece of the work and, later, its result.
+
+    :param ordinals: The documents.
+    :param allowed: int64, shape (documents,): bytes that the texts of each document's chunks may have.
+    :param counts: uint32, shape (documents,): chunks of each document.
+    :param texts: The texts of all chunks.
+    :param metadata: The chunks' own metadata, None where it is the document's.
+    """
+
+    ordinals: range
+    allowed: NDArray[np.int64]
+    counts: NDArray[np.uint32] = field(default_factory=lambda: np.empty(0, np.uint32))
+    texts: list[str] = field(default_factory=list)
+    metadata: list[Metadata] = field(default_factory=list)
+
+    def largest(self, limits: Limits) -> int:
+        """Returns how many bytes the block's frame may have: texts, as much metadata, and all counts and lengths."""
+        return 2 * int(self.allowed.sum()) + len(self.ordinals) * (4 + 8 * limits.chunks) + protocol.BLOCK_HEAD.size
+
+    def fill(self, payload: bytes, limits: Limits) -> int:
+        """Take over the chunks of a worker's frame.
+
+        :param payload: The frame's payload, untrusted.
+        :param limits: What a program may return.
+        :returns: How many bytes of text it has.
+        :raises SandboxError: If it is not what the protocol demands.
+        """
+        head = protocol.BLOCK_HEAD
+        try:
+            documents, chunks = head.unpack_from(payload)
+            if documents != len(self.ordinals):
+                raise broken_protocol()
+            numbers = np.frombuffer(payload, np.uint32, documents + 2 * chunks, head.size)
+            self.counts, lengths, meta = np.split(numbers, [documents, documents + chunks])
+            begin = head.size + numbers.nbytes
+            middle = begin + int(lengths.sum(dtype=np.int64))
+            if middle + int(meta.sum(dtype=np.int64)) != len(payload) or not self._within(lengths, limits):
+                raise broken_protocol()
+            self.texts = _cut(payload, begin, lengths)
+            self.metadata = [_parse(text) for text in _cut(payload, middle, meta)]
+        except (struct.error, ValueError, RecursionError) as error:
+            raise broken_protocol() from error
+        return middle - begin
+
+    def _within(self, lengths: NDArray[np.uint32], limits: Limits) -> bool:
+        """Whether the counts fit the lengths and keep the limits."""
+        ends = np.cumsum(self.counts, dtype=np.int64)
+        if ends[-1] != len(lengths) or (self.counts > limits.chunks).any():
+            return False
+        totals = np.r_[0, np.cumsum(lengths, dtype=np.int64)]
+        return bool((totals[ends] - totals[ends - self.counts] <= self.allowed).all())
+
+
+def cut(ordinals: range, sizes: NDArray[np.int64], limits: Limits) -> list[Block]:
+    """Cut documents into blocks of similar size.
+
+    :param ordinals: The documents.
+    :param sizes: int64, shape (all documents,): bytes of each document.
+    :param limits: What a program may return.
+    :returns: The blocks, in the order given.
+    """
+    blocks, begin, size = [], 0, 0
+    for i, ordinal in enumerate(ordinals):
+        size += int(sizes[ordinal])
+        if i + 1 - begin == _DOCUMENTS or size >= _BYTES or i + 1 == len(ordinals):
+            part = ordinals[begin : i + 1]
+            allowed = np.maximum(limits.floor, limits.document_growth * sizes[np.array(part)])
+            blocks.append(Block(part, allowed))
+            begin, size = i + 1, 0
+    return blocks
+
+
+def join(blocks: Sequence[Block], document_ids: Sequence[str]) -> tuple[ChunkTable, list[Metadata]]:
+    """Join the results of blocks.
+
+    :param blocks: All blocks of a run.
+    :param document_ids: The ids of all documents.
+    :returns: The chunks and their metadata, in the order of the document file.
+    """
+    texts = [text for block in blocks for text in block.texts]
+    metadata = [own for block in blocks for own in block.metadata]
+    owners = [np.repeat(np.array(block.ordinals, np.int64), block.counts) for block in blocks]
+    documents = np.concatenate(owners) if owners else np.empty(0, np.int64)
+    if (np.diff(documents) < 0).any():
+        order = np.argsort(documents, kind="stable").tolist()
+        documents, texts, metadata = documents[order], [texts[i] for i in order], [metadata[i] for i in order]
+    return ChunkTable(texts, documents, document_ids), metadata
+
+
+def parse_json(data: str | bytes) -> Any:
+    """Parse untrusted JSON; a ValueError for numbers that JSON has not and for text that is no Unicode."""
+    value = json.loads(data, parse_constant=_refuse)
+    json.dumps(value, ensure_ascii=False).encode("utf-8")
+    return value
+
+
+def _refuse(constant: str) -> None:
+    msg = f"{constant} is no JSON"
+    raise ValueError(msg)
+
+
+def _parse(text: str) -> Metadata:
+    value = parse_json(text) if text else None
+    if value is not None and not isinstance(value, dict):
+        msg = "chunk metadata is no object"
+        raise ValueError(msg)
+    return value
+
+
+def _cut(payload: bytes, begin: int, lengths: NDArray[np.uint32]) -> list[str]:
+    """Decode consecutive pieces of UTF-8."""
+    ends = (np.cumsum(lengths, dtype=np.int64) + begin).tolist()
+    starts = [begin, *ends[:-1]] if ends else []
+    return [payload[start:end].decode("utf-8") for start, end in zip(starts, ends, strict=True)]

@@ -1,0 +1,33 @@
+"""What host and worker agree on: descriptors, frames, the layout of the document file, opaque ids."""
+
+import hashlib
+import struct
+
+COMMANDS, RESULTS, LOG, DOCUMENTS, PROGRESS = range(5)
+"""The worker's descriptors: commands come as JSON lines, frames leave, what the program prints leaves, documents are
+read, and the shared page tells at which document the program is."""
+
+FRAME = struct.Struct("<cQ")
+"""Head of a frame: its kind and the length of what follows."""
+
+READY, BLOCK, STATE, FAILED = b"R", b"B", b"S", b"E"
+
+BLOCK_HEAD = struct.Struct("<QQ")
+"""Head of a block: number of documents and of chunks. Then uint32 chunks of each document, uint32 length of each text,
+uint32 length of each metadata (0: the document's own), then all texts and all metadata in UTF-8."""
+
+DOCUMENTS_HEAD = struct.Struct("<Q")
+"""Head of the document file: number of documents. Then 2n + 1 uint64 bounds of text and metadata, then UTF-8 bytes."""
+
+BOUNDS = struct.Struct("<QQQ")
+"""Where a document's text begins, where its metadata begins, where it ends."""
+
+PAGE = 4096
+"""Size of the shared page; its first 8 bytes are the document's ordinal plus 1, or 0 for none."""
+
+KEY_BYTES = 16
+
+
+def opaque_id(key: bytes, ordinal: int) -> str:
+    """The id that a program sees for a document: a keyed hash, so that it tells nothing."""
+    return hashlib.blake2b(ordinal.to_bytes(8, "little"), digest_size=KEY_BYTES, key=key).hexdigest()

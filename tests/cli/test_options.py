@@ -1,0 +1,68 @@
+"""The defaults that help texts state are those of the rooms; shared options mean the same everywhere."""
+
+import inspect
+
+import click
+import pytest
+
+from autoindex_haystack.cli import options
+from autoindex_haystack.cli.main import COMMANDS, cli
+from autoindex_haystack.optimizer import SearchSettings
+from autoindex_haystack.retrieval import BM25Settings
+from autoindex_haystack.sandbox import Limits
+
+
+def _parameters(name):
+    return {parameter.name: parameter for parameter in cli.get_command(click.Context(cli), name).params}
+
+
+@pytest.mark.parametrize("name", ["optimize", "evaluate", "index", "crosscheck"])
+def test_stated_defaults_are_the_rooms_own(name):
+    parameters, bm25 = _parameters(name), BM25Settings()
+    for option, value in (("k1", f"{bm25.k1:g}"), ("b", f"{bm25.b:g}"), ("analyzer", bm25.analyzer)):
+        assert f"Default: {value}" in parameters[option].help
+    assert parameters["timeout"].default == Limits().seconds
+    assert parameters["max_unreachable"].default == Limits().unreachable
+
+
+def test_search_defaults_are_those_of_the_optimizer():
+    parameters = _parameters("optimize")
+    for name in ("iterations", "candidates", "seed"):
+        assert parameters[name].default == getattr(SearchSettings(), name)
+
+
+def test_a_parameter_of_one_name_is_the_same_option_everywhere():
+    seen = {}
+    for command in COMMANDS:
+        for name, parameter in _parameters(command).items():
+            if name in ("json", "force", "workers", "limits", "timeout", "max_unreachable", "backend", "debug"):
+                assert seen.setdefault(name, (parameter.opts, parameter.help)) == (parameter.opts, parameter.help)
+
+
+def test_names_are_given_with_commas_or_repeatedly():
+    @click.command()
+    @options.metadata_fields_option
+    def command(metadata_fields):
+        return metadata_fields
+
+    given = ["--metadata-fields", "a,b", "--metadata-fields", " c ,,a"]
+    assert command.main(given, standalone_mode=False) == ("a", "b", "c")
+
+
+def test_given_bm25_settings_go_over_those_of_a_component():
+    @click.command()
+    @options.bm25_options()
+    def command(bm25):
+        return bm25
+
+    own = BM25Settings(k1=0.9, b=0.4)
+    assert command.main([], standalone_mode=False)(own) == own
+    assert command.main(["--k1", "2"], standalone_mode=False)(own) == BM25Settings(k1=2, b=0.4)
+    assert command.main(["--k1", "2"], standalone_mode=False)(None) == BM25Settings(k1=2)
+
+
+def test_every_command_documents_every_option():
+    for command in COMMANDS:
+        assert inspect.cleandoc(cli.get_command(click.Context(cli), command).help)
+        for parameter in _parameters(command).values():
+            assert isinstance(parameter, click.Argument) or parameter.help
