@@ -9,7 +9,7 @@ from pathlib import Path
 from autoindex_haystack.collection import Collection, Split, load_collection, load_split, make_split
 from autoindex_haystack.errors import ProgramError, SandboxError
 from autoindex_haystack.evaluation import METRICS, Evaluation, Evaluator, paired_difference
-from autoindex_haystack.files import refuse_existing
+from autoindex_haystack.files import refuse_existing, remove
 from autoindex_haystack.frozen import ComponentSettings, Figures, LearnedOn, Step, new_manifest, write_frozen
 from autoindex_haystack.optimizer.events import BaselineEvaluated, CandidateTried, IterationEnded, Listener, Phase
 from autoindex_haystack.optimizer.selection import TOLERANCE, compare, improvements
@@ -106,6 +106,12 @@ def optimize(
         info = _run_info(collection, settings, proposer.name, key)
         folder = RunFolder.create(out, info, split, force=force)
         search = Search(collection, split, evaluator, proposer, settings, folder, listener)
+        try:
+            search.start()
+        except BaseException:
+            # Nothing has been learned yet that would be worth keeping.
+            remove(out)
+            raise
         search.run()
         return search.finish()
 
@@ -150,11 +156,14 @@ class Search:
         self._began = time.monotonic()
         self._evaluations: dict[str, Evaluation] = {}
 
-    def run(self) -> None:
-        """Evaluate the baseline and do all iterations."""
+    def start(self) -> None:
+        """Evaluate the baseline."""
         self._incumbent = self._baseline = builtin_program("full_document")
         self._best = self._baseline_evaluation = self._evaluate(self._baseline, "baseline")
         self._listen(BaselineEvaluated(self._best))
+
+    def run(self) -> None:
+        """Do all iterations."""
         for iteration in range(1, self._settings.iterations + 1):
             adopted = self._iterate(iteration)
             self._listen(IterationEnded(iteration, self._settings.iterations, adopted, self._best.objective))

@@ -6,7 +6,7 @@ import pytest
 
 from autoindex_haystack import load_frozen, optimize
 from autoindex_haystack.collection import load_split, make_split
-from autoindex_haystack.errors import CollectionError, RunError
+from autoindex_haystack.errors import BackendError, CollectionError, RunError
 from autoindex_haystack.evaluation import METRICS, Evaluator, evaluate
 from autoindex_haystack.optimizer import SearchSettings
 from autoindex_haystack.optimizer.events import BaselineEvaluated, CandidateTried, IterationEnded
@@ -194,6 +194,12 @@ def test_bad_input_leaves_no_run_folder(tmp_path, folder):
         optimize(tmp_path / "nowhere", tmp_path / "run")
     with pytest.raises(CollectionError):
         optimize(folder, tmp_path / "run", split=tmp_path / "no_split.json")
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_baseline_that_fails_leaves_no_run_folder(collection, tmp_path):
+    with pytest.raises(BackendError):
+        optimize(collection, tmp_path / "run", settings=SearchSettings(backend="no-such-engine"))
     assert not (tmp_path / "run").exists()
 
 
