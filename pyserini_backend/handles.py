@@ -139,18 +139,21 @@ def instance(interface: str, target: Handle) -> Handle:
 
     :param interface: For example ``Function``.
     :param target: What its method does.
-    :returns: A function without parameters that gives the object. The object itself cannot come to Python: its class
-        has no name that pyjnius could look up.
+    :returns: A function without parameters that gives the object.
     """
+    if java_class("java.lang.Runtime").version().feature() < _NAMELESS:
+        maker = java_class(_FULL_NAMES["MethodHandleProxies"])
+        return constant(interface, maker.asInterfaceInstance(_class(interface), target))
+    make = static("MethodHandleProxies", "asInterfaceInstance", "Object", "Class", "MethodHandle")
     reference = java_class(_FULL_NAMES["AtomicReference"])()
-    call(feed(method("AtomicReference", "set", "void", "Object").bindTo(reference), 0, new_instance(interface)), target)
+    keep = method("AtomicReference", "set", "void", "Object").bindTo(reference)
+    call(feed(keep, 0, make.bindTo(_class(interface))), target)
     return as_kind(method("AtomicReference", "get", "Object").bindTo(reference), interface)
 
 
-def new_instance(interface: str) -> Handle:
-    """Returns the function that makes an object of an interface out of a ``MethodHandle``; see :func:`instance`."""
-    make = static("MethodHandleProxies", "asInterfaceInstance", "Object", "Class", "MethodHandle")
-    return as_kind(make.bindTo(_class(interface)), interface, "MethodHandle")
+_NAMELESS = 22
+"""From this version of Java on, the object's class has no name that pyjnius could look up, so it must stay in Java;
+before, the method that makes it may only be called from outside."""
 
 
 def call(target: Handle, *arguments: object) -> Any:

@@ -64,9 +64,10 @@ class LuceneWriter:
             one = self._add.bindTo(known)
             one = one.bindTo(contents)
             one = handles.feed(one, 0, handles.constant("long", first_ordinal))
-            all_of_them = handles.feed(self._for_each, 0, handles.constant("int", len(ids)))
+            every = handles.feed(self._for_each, 1, handles.instance("IntConsumer", one))
+            every = handles.feed(every, 0, handles.constant("int", len(ids)))
         with java_errors(self._failure):
-            handles.call(all_of_them, one)
+            handles.call(every)
 
     def merge(self) -> None:
         """Merge all segments into one."""
@@ -158,5 +159,4 @@ def _for_each_parallel() -> Handle:
         handles.static("IntStream", "range", "IntStream", "int", "int"), 0, handles.constant("int", 0)
     )
     numbers = handles.then(numbers, handles.method("IntStream", "parallel", "IntStream"))
-    each = handles.method("IntStream", "forEach", "void", "IntConsumer")
-    return handles.feed(handles.feed(each, 1, handles.new_instance("IntConsumer")), 0, numbers)
+    return handles.feed(handles.method("IntStream", "forEach", "void", "IntConsumer"), 0, numbers)

@@ -1,6 +1,7 @@
 """``autoindex search``: the original documents for a query, or a run file for many."""
 
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -75,8 +76,8 @@ def _search_one(index: Path, query: str, top_k: int) -> dict[str, Any]:
     began = time.monotonic()
     with progress() as show:
         show("searching")
-        store = open_store(index)
-        found = _retriever(store).run(query=query, top_k=top_k)["documents"]
+        with closing(open_store(index)) as store:
+            found = _retriever(store).run(query=query, top_k=top_k)["documents"]
     return {
         "index": str(index),
         "backend": store.backend,
@@ -109,12 +110,12 @@ def _search_file(index: Path, queries: Path, run_file: Path, top_k: int, force: 
     rankings: dict[str, list[tuple[str, float]]] = {}
     with progress() as show:
         show("opening the index")
-        store = open_store(index)
-        retriever = _retriever(store)
-        for number, (name, text) in enumerate(texts.items()):
-            show("searching", number, len(texts))
-            found = retriever.run(query=text, top_k=top_k)["documents"]
-            rankings[name] = [(document.id, document.score or 0.0) for document in found]
+        with closing(open_store(index)) as store:
+            retriever = _retriever(store)
+            for number, (name, text) in enumerate(texts.items()):
+                show("searching", number, len(texts))
+                found = retriever.run(query=text, top_k=top_k)["documents"]
+                rankings[name] = [(document.id, document.score or 0.0) for document in found]
     write_run_file(run_file, rankings)
     return {
         "index": str(index),

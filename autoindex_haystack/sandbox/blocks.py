@@ -124,8 +124,10 @@ def _refuse(constant: str) -> None:
 
 
 def _parse(text: str) -> Metadata:
-    value = parse_json(text) if text else None
-    if value is not None and not isinstance(value, dict):
+    if not text:
+        return None
+    value = parse_json(text)
+    if not isinstance(value, dict):
         msg = "chunk metadata is no object"
         raise ValueError(msg)
     return value

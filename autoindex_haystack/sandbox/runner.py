@@ -62,7 +62,7 @@ class ProgramRunner:
     :param state: What ``calibrate`` returned before, for a program that uses it.
     :param limits: What the program may use and return.
     :param workers: How many processes run side by side.
-    :param allowed_imports: Modules beside the usual ones.
+    :param allowed_imports: Modules beside the usual ones, with their submodules.
     :param key: Key of the opaque ids; fresh when not given.
     :param hash_seed: PYTHONHASHSEED of the workers.
     """
@@ -84,7 +84,7 @@ class ProgramRunner:
         self.state = state or {}
         self._limits = limits
         self._count = max(1, workers)
-        self._modules = sorted(ALLOWED_MODULES | set(allowed_imports))
+        self._packages = sorted(set(allowed_imports))
         self._key = key or secrets.token_bytes(protocol.KEY_BYTES)
         self._hash_seed = hash_seed
         self._workers: list[WorkerProcess] = []
@@ -169,9 +169,10 @@ class ProgramRunner:
                 "do": "load",
                 "source": self.program.source,
                 "state": json.dumps(self.state, ensure_ascii=False),
-                "limits": {name: getattr(self._limits, name) for name in _LOADED},
-                "modules": self._modules,
+                "modules": sorted(ALLOWED_MODULES),
+                "packages": self._packages,
                 "key": self._key.hex(),
+                "limits": {name: getattr(self._limits, name) for name in _LOADED},
                 "memory": self._limits.memory,
                 "seconds": self._limits.seconds,
             }
@@ -218,7 +219,7 @@ class ProgramRunner:
                         done += len(block.ordinals)
                         if progress:
                             progress(done)
-                if total > allowed:
+                if allowed is not None and total > allowed:
                     msg = f"the program returned more than {allowed:,} bytes for the corpus; index less text"
                     raise ProgramError(msg)
                 for process, held in in_hand.items():

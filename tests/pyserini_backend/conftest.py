@@ -22,19 +22,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
                 item.add_marker(skip)
 
 
-@pytest.fixture
-def run_python(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+@pytest.fixture(scope="session")
+def run_python(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., subprocess.CompletedProcess[str]]:
     """Run a script in a Python of its own, since a process can start Java only once."""
 
     def run(
-        script: str, *arguments: str, options: tuple[str, ...] = (), **environment: str | None
+        script: str, *, folder: Path | None = None, options: tuple[str, ...] = (), **environment: str | None
     ) -> subprocess.CompletedProcess[str]:
         paths = os.pathsep.join([str(CHECKOUT), str(CHECKOUT / "components")])
         whole = {**os.environ, "PYTHONPATH": paths, **environment}
         return subprocess.run(
-            [sys.executable, *options, "-c", script, *arguments],
+            [sys.executable, *options, "-c", script],
             env={name: value for name, value in whole.items() if value is not None},
-            cwd=tmp_path,
+            cwd=folder or tmp_path_factory.mktemp("python"),
             capture_output=True,
             text=True,
             timeout=60,

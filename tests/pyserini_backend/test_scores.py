@@ -95,11 +95,11 @@ def segments(folder: Path) -> int:
 
 @pytest.mark.parametrize("merged", [False, True])
 def test_each_score_belongs_to_its_chunk_after_many_flushes_and_merges(tmp_path: Path, merged: bool) -> None:
-    texts = [f"own{n} common" for n in range(600)]
+    texts = [f"own{n} common" for n in range(300)]
     with LuceneWriter(tmp_path, SETTINGS, buffer_mb=0.05) as writer:
-        for start in range(0, len(texts), 100):
-            ids = [str(n) for n in range(start, start + 100)]
-            writer.add(ids, texts[start : start + 100], start)
+        for start in range(0, len(texts), 60):
+            ids = [str(n) for n in range(start, start + 60)]
+            writer.add(ids, texts[start : start + 60], start)
         if merged:
             writer.merge()
     assert segments(tmp_path) == 1 if merged else segments(tmp_path) > 1

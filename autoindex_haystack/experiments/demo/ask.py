@@ -1,7 +1,7 @@
 """Asking the demo's questions through the Haystack pipelines that come with a frozen component, before and after."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -60,8 +60,7 @@ def index_documents(frozen: Path, backend: str, documents: list[Document]) -> in
     :returns: How many chunks were written.
     :raises AutoIndexError: If the engine is missing or the program fails.
     """
-    with _own_errors():
-        pipeline = _load(frozen, "indexing", backend)
+    with _own_errors(), closing(_load(frozen, "indexing", backend)) as pipeline:
         written: int = pipeline.run({"preprocessor": {"documents": documents}})["writer"]["documents_written"]
         return written
 
@@ -76,8 +75,7 @@ def ask(frozen: Path, backend: str, questions: Iterable[str], top_k: int = DEPTH
     :returns: For each question the original documents, best first.
     :raises AutoIndexError: If the engine is missing.
     """
-    with _own_errors():
-        pipeline = _load(frozen, "query", backend)
+    with _own_errors(), closing(_load(frozen, "query", backend)) as pipeline:
         return [
             pipeline.run({"retriever": {"query": question, "top_k": top_k}})["retriever"]["documents"]
             for question in questions

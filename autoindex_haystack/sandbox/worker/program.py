@@ -50,14 +50,17 @@ class BasePreprocessor:
         raise NotImplementedError
 
 
-def load(source: str, modules: list[str]) -> dict[str, Any]:
-    """Run a program's module code with the modules it may import.
+def load(source: str, modules: list[str], packages: list[str]) -> dict[str, Any]:
+    """Run a program's module code.
 
+    :param source: The program.
+    :param modules: The modules it may import.
+    :param packages: The modules it may import together with their submodules.
     :returns: Its namespace.
     """
     linecache.cache[FILE_NAME] = (len(source), None, source.splitlines(keepends=True), FILE_NAME)
     # Dataclasses of the program look their module up by its name.
-    sys.modules["candidate"] = _module("candidate", __builtins__=_builtins(modules), __file__=FILE_NAME)
+    sys.modules["candidate"] = _module("candidate", __builtins__=_builtins(modules, packages), __file__=FILE_NAME)
     namespace = vars(sys.modules["candidate"])
     exec(compile(source, FILE_NAME, "exec", dont_inherit=True), namespace)
     return namespace
@@ -70,7 +73,7 @@ def reseed() -> None:
         random.seed(0)
 
 
-def _builtins(modules: list[str]) -> dict[str, Any]:
+def _builtins(modules: list[str], packages: list[str]) -> dict[str, Any]:
     """The program's builtins, with an import that knows the modules provided here and admits those allowed."""
     contract = {"Document": Document, "Chunk": Chunk, "BasePreprocessor": BasePreprocessor}
     program = _module("autoindex_haystack.program", **contract)
@@ -82,13 +85,14 @@ def _builtins(modules: list[str]) -> dict[str, Any]:
         "sys": _stand_in_for_sys(),
     }
     real_import = builtins.__import__
+    admitted = tuple(f"{package}." for package in packages)
 
     def import_allowed(name: str, globals: Any = None, locals: Any = None, fromlist: Any = (), level: int = 0) -> Any:
         if level == 0 and name == "pathlib" and name not in provided:
             provided[name] = _stand_in_for_pathlib()
         if level == 0 and name in provided:
             return provided[name] if fromlist else provided[name.partition(".")[0]]
-        if level != 0 or not any(name == m or name.startswith(m + ".") for m in modules):
+        if level != 0 or not (name in modules or f"{name}.".startswith(admitted)):
             raise ImportError(f"import of {name!r} is not allowed")
         fresh = "random" not in sys.modules
         imported = real_import(name, globals, locals, fromlist, level)
@@ -96,8 +100,8 @@ def _builtins(modules: list[str]) -> dict[str, Any]:
             reseed()
         return imported
 
-    admitted = {name: value for name, value in vars(builtins).items() if name not in _HIDDEN}
-    return {**admitted, "__import__": import_allowed}
+    shown = {name: value for name, value in vars(builtins).items() if name not in _HIDDEN}
+    return {**shown, "__import__": import_allowed}
 
 
 def _stand_in_for_sys() -> ModuleType:

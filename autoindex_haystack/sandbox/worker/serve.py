@@ -77,14 +77,22 @@ class Worker:
                 return
 
     def do_load(
-        self, source: str, state: str, limits: dict[str, int], modules: list[str], key: str, memory: int, seconds: float
+        self,
+        source: str,
+        state: str,
+        modules: list[str],
+        packages: list[str],
+        key: str,
+        limits: dict[str, int],
+        memory: int,
+        seconds: float,
     ) -> None:
         """Run the program's module code and make its Preprocessor."""
         limit_process(memory)
         limit_processor(seconds)
         self._limits, self._seconds, self._documents = limits, seconds, Documents(bytes.fromhex(key))
         self._at(None)
-        found = load(source, modules).get("Preprocessor")
+        found = load(source, modules, packages).get("Preprocessor")
         if not (isinstance(found, type) and issubclass(found, BasePreprocessor)):
             raise Rejected("has no class Preprocessor that derives from BasePreprocessor")
         if found.preprocess is BasePreprocessor.preprocess:
@@ -103,7 +111,8 @@ class Worker:
         if not isinstance(state, dict):
             raise Rejected("returned " + kind(state) + " from calibrate; return a dict")
         try:
-            encoded = to_json(state, sort_keys=True)
+            # Sorted as strings, which keys may not have been: everyone shall iterate over the state in the same order.
+            encoded = to_json(json.loads(to_json(state)), sort_keys=True)
         except (TypeError, ValueError) as error:
             raise Rejected("returned a state that is no JSON from calibrate: " + str(error)) from None
         most = self._limits["state_bytes"]

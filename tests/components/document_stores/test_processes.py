@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -78,6 +79,24 @@ def test_a_reader_sees_whole_calls_only_while_another_process_writes(tmp_path: P
     assert min(counts) == 0
     assert max(counts) == size * calls
     assert len(counts) > 2
+
+
+def test_threads_that_share_a_store_see_whole_calls_only(tmp_path: Path) -> None:
+    store, size, calls = Bm25sDocumentStore(str(tmp_path / "store")), 300, 20
+
+    def write() -> None:
+        for call in range(calls):
+            store.write_documents([Document(id=f"{call}-{i}", content="wing") for i in range(size)])
+
+    counts = set()
+    with ThreadPoolExecutor(1) as pool:
+        writing = pool.submit(write)
+        while not writing.done():
+            counts.add(store.count_documents())
+        writing.result()
+    assert {count % size for count in counts} == {0}
+    assert len(counts) > 2
+    assert store.count_documents() == Bm25sDocumentStore(str(tmp_path / "store")).count_documents() == size * calls
 
 
 def test_a_second_process_loads_the_index_that_the_first_one_saved(store_class, tmp_path: Path) -> None:
