@@ -33,6 +33,17 @@ def lucene_analyzer(name: str) -> LuceneAnalyzer:
     return _ANALYZERS[name]
 
 
+def lucene_tokens(name: str, text: str) -> list[str]:
+    """Returns the tokens that Lucene makes of a text.
+
+    :param name: The analyzer's name in the settings.
+    :param text: The text.
+    """
+    analyzer = lucene_analyzer(name)
+    found = java_class("io.anserini.analysis.AnalyzerUtils").analyze(analyzer.create(), analyzer.prepare(text))
+    return [str(token) for token in found.toArray()]
+
+
 def joined_tokens(text: str) -> str:
     """Returns the tokens of the ``bm25s`` analyzer separated by blanks, as Lucene's whitespace analyzer splits them."""
     tokens = tokenize(text, "bm25s")

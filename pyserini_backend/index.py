@@ -19,7 +19,7 @@ from autoindex_haystack.retrieval.index import ChunkTable, Index
 from autoindex_haystack.retrieval.ranking import Hits
 from autoindex_haystack.retrieval.settings import BM25Settings
 from autoindex_haystack.retrieval.storage import FORMAT_VERSION, IndexHeader, index_folder, read_index
-from pyserini_backend.analysis import lucene_analyzer
+from pyserini_backend.analysis import lucene_analyzer, lucene_tokens
 from pyserini_backend.jvm import enter, versions
 from pyserini_backend.searcher import LuceneSearcher
 from pyserini_backend.writer import LuceneWriter
@@ -115,6 +115,13 @@ class LuceneIndex(Index):
             asked = [i for i in asked if not results[i].exhausted and len(results[i].ordinals) < depth]
             limit *= _DEEPER
         return results
+
+    @classmethod
+    def versions(cls) -> dict[str, str]:
+        return versions()
+
+    def tokens(self, text: str) -> list[str]:
+        return lucene_tokens(self.settings.analyzer, text)
 
     def close(self) -> None:
         self._close()

@@ -156,7 +156,11 @@ def bm25_options(*, frozen: bool = True) -> Decorator[F]:
     own = ", or a frozen component's own" if frozen else ""
 
     def decorate(function: F) -> F:
-        @click.option("--analyzer", metavar="NAME", help=f"How text becomes tokens. Default: bm25s{own}.")
+        @click.option(
+            "--analyzer",
+            metavar="[bm25s|lucene-english|lucene-standard]",
+            help=f"How text becomes tokens. Default: bm25s{own}.",
+        )
         @click.option("--k1", type=float, help=f"Saturation of term frequency, 0 to 100. Default: 1.5{own}.")
         @click.option("--b", type=float, help=f"Strength of length normalization, 0 to 1. Default: 0.75{own}.")
         @functools.wraps(function)

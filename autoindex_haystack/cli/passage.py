@@ -1,10 +1,9 @@
 """The piece of a text that shows why a query found it."""
 
-import re
 from bisect import bisect_left
 
 from autoindex_haystack.cli.text import shortened
-from autoindex_haystack.retrieval.analyzers import TOKEN_PATTERN, tokenize
+from autoindex_haystack.retrieval.analyzers import pieces, tokenize
 
 _SEARCHED = 200_000
 """Characters of a text that are looked at."""
@@ -20,8 +19,8 @@ def passage(text: str, query: str, length: int = 160, analyzer: str = "bm25s") -
     :returns: The piece on one line, with … where it was cut.
     """
     words = set(tokenize(query, analyzer))
-    matches = re.finditer(TOKEN_PATTERN, text[:_SEARCHED])
-    found = [(m.start(), token) for m in matches if not words.isdisjoint(tokenize(token := m.group(), analyzer))]
+    cut = pieces(text[:_SEARCHED], analyzer)
+    found = [(start, piece) for start, piece in cut if not words.isdisjoint(tokenize(piece, analyzer))]
     starts = [start for start, _ in found]
     best, most = 0, 0
     for i, start in enumerate(starts):

@@ -21,7 +21,7 @@ def command(ctx: click.Context, frozen: Path, relocate: bool, as_json: bool) -> 
     Exit code 1 when something was changed or is missing. Nothing in the folder is run.
     """
     from autoindex_haystack.errors import FrozenError
-    from autoindex_haystack.frozen import verify_frozen
+    from autoindex_haystack.frozen import outdated, read_certificate, verify_frozen
 
     summary: dict[str, Any] = {"frozen": str(frozen.resolve()), "ok": False, "relocated": False}
     try:
@@ -31,7 +31,10 @@ def command(ctx: click.Context, frozen: Path, relocate: bool, as_json: bool) -> 
             raise
         print_json({**summary, "problems": [one_line(str(error))]})
         ctx.exit(error.exit_code)
+    certificate = read_certificate(component.path)
+    warnings = outdated(certificate) if certificate else []
     summary |= {
+        "warnings": warnings,
         "ok": not problems,
         "relocated": relocate,
         "sha256": component.manifest.sha256,
@@ -49,6 +52,8 @@ def _print(summary: dict[str, Any]) -> None:
     """Print the verdict for people: what is well on stdout, problems on stderr."""
     for problem in summary["problems"]:
         click.echo(f"Error: {one_line(problem)}", err=True)
+    for warning in summary["warnings"]:
+        click.echo(f"Warning: {one_line(warning)}", err=True)
     if summary["relocated"]:
         click.echo(f"the pipelines now name {summary['frozen']}")
     if summary["ok"]:

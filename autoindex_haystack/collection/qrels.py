@@ -8,6 +8,9 @@ from autoindex_haystack.errors import CollectionError
 Qrels = dict[str, dict[str, int]]
 """Query id to document id to grade; a grade above 0 is relevant."""
 
+LARGEST_GRADE = 2**31 - 1
+"""Evaluation tools count grades in 32 bits."""
+
 
 def qrels_files(folder: Path) -> list[Path]:
     """Find the judgments of a collection: ``qrels.tsv``, ``qrels.txt`` or every file in ``qrels/``.
@@ -67,12 +70,14 @@ def _columns(line: str, path: Path, number: int) -> tuple[str, str, str]:
 
 def _grade(cell: str, path: Path, number: int) -> int:
     try:
-        return int(cell)
+        grade = int(cell)
     except ValueError:
-        msg = (
-            f"{path}, line {number}: the grade {cell!r} is no whole number; grades are whole numbers, above 0 relevant"
-        )
+        msg = f"{path}, line {number}: the grade {cell!r} is no whole number; write 1 or more for relevant, else 0"
         raise CollectionError(msg) from None
+    if abs(grade) > LARGEST_GRADE:
+        msg = f"{path}, line {number}: the grade {cell} is beyond {LARGEST_GRADE:,}; check which column has the grades"
+        raise CollectionError(msg)
+    return grade
 
 
 def _is_number(cell: str) -> bool:

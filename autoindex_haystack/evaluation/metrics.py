@@ -30,19 +30,23 @@ def score_queries(rankings: Mapping[str, Sequence[str]], qrels: Mapping[str, Map
     """
     import ir_measures
 
+    names = _Names()
     # Falling scores keep the order that was given; ir_measures would sort ties its own way.
     run = [
-        ir_measures.ScoredDoc(query, document, float(-rank))
+        ir_measures.ScoredDoc(names[query], names[document], float(-rank))
         for query, documents in rankings.items()
         for rank, document in enumerate(documents)
     ]
-    judged = {query: qrels[query] for query in rankings}
-    binary = {query: {name: int(grade > 0) for name, grade in grades.items()} for query, grades in judged.items()}
+    graded = [
+        (names[query], names[document], max(grade, 0)) for query in rankings for document, grade in qrels[query].items()
+    ]
+    binary = [(query, document, int(grade > 0)) for query, document, grade in graded]
     scores: PerQuery = {query: dict.fromkeys(METRICS, 0.0) for query in rankings}
-    graded, paper = _measures()
-    for names, truth in ((graded, judged), (paper, binary)):
-        for value in ir_measures.iter_calc(list(names), _qrels(truth), run):
-            scores[value.query_id][names[value.measure]] = value.value
+    given = dict(zip(map(names.__getitem__, rankings), rankings, strict=True))
+    for measures, judged in zip(_measures(), (graded, binary), strict=True):
+        truth = [ir_measures.Qrel(*judgment) for judgment in judged]
+        for value in ir_measures.iter_calc(list(measures), truth, run):
+            scores[given[value.query_id]][measures[value.measure]] = value.value
     return scores
 
 
@@ -64,9 +68,8 @@ def _measures() -> tuple[dict[Any, str], dict[Any, str]]:
     }
 
 
-def _qrels(grades: Mapping[str, Mapping[str, int]]) -> list[Any]:
-    from ir_measures import Qrel
+class _Names(dict[str, str]):
+    """Short plain names for ids: ir_measures' engine in C aborts the process for ids with a NUL character."""
 
-    return [
-        Qrel(query, document, max(grade, 0)) for query, judged in grades.items() for document, grade in judged.items()
-    ]
+    def __missing__(self, identifier: str) -> str:
+        return self.setdefault(identifier, str(len(self)))

@@ -1,5 +1,6 @@
 """The frozen component on disk: written by every search, loaded by Haystack pipelines, verified before it runs."""
 
+from autoindex_haystack.frozen.certificate import Certificate, outdated, read_certificate, write_certificate
 from autoindex_haystack.frozen.component import (
     FrozenComponent,
     load_frozen,
@@ -10,6 +11,7 @@ from autoindex_haystack.frozen.component import (
 from autoindex_haystack.frozen.manifest import ComponentSettings, Figures, LearnedOn, Manifest, Step
 
 __all__ = [
+    "Certificate",
     "ComponentSettings",
     "Figures",
     "FrozenComponent",
@@ -18,6 +20,9 @@ __all__ = [
     "Step",
     "load_frozen",
     "new_manifest",
+    "outdated",
+    "read_certificate",
     "verify_frozen",
+    "write_certificate",
     "write_frozen",
 ]

@@ -8,7 +8,7 @@ index and its score function are used; selecting and ordering hits is done by
 from collections.abc import Sequence
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from autoindex_haystack.errors import BackendError
 from autoindex_haystack.retrieval.analyzers import tokenize, tokenize_corpus
 from autoindex_haystack.retrieval.index import ChunkTable, Index
+from autoindex_haystack.retrieval.lucene_model import Departures, Postings, engine_of
 from autoindex_haystack.retrieval.ranking import Hits
 from autoindex_haystack.retrieval.settings import BM25Settings
 from autoindex_haystack.retrieval.storage import FORMAT_VERSION, IndexHeader, index_folder, read_index
@@ -24,6 +25,9 @@ _ENGINE = "bm25s"
 """The folder of the engine's own files; it is empty but for a mark when no chunk has a token."""
 
 _NO_TOKENS = "no-tokens"
+
+
+Norms = Literal["exact", "lucene"]
 
 
 class Bm25sIndex(Index):
@@ -41,9 +45,15 @@ class Bm25sIndex(Index):
     backend: ClassVar[str] = "bm25s"
 
     def __init__(
-        self, engine: Any, settings: BM25Settings, documents: NDArray[np.int64], document_ids: Sequence[str]
+        self,
+        engine: Any,
+        settings: BM25Settings,
+        documents: NDArray[np.int64],
+        document_ids: Sequence[str],
+        norms: str = "exact",
     ) -> None:
         """Use :meth:`build` or :meth:`load`; ``engine`` is None when no chunk has a token."""
+        self.norms = norms
         self._engine = engine
         self._closed = False
         self.settings = settings
@@ -51,15 +61,24 @@ class Bm25sIndex(Index):
         self.document_ids = document_ids
 
     @classmethod
-    def build(cls, chunks: ChunkTable, settings: BM25Settings, folder: Path | None = None) -> "Bm25sIndex":
+    def build(
+        cls, chunks: ChunkTable, settings: BM25Settings, folder: Path | None = None, *, norms: Norms = "exact"
+    ) -> "Bm25sIndex":
+        """Build an index; see :meth:`autoindex_haystack.retrieval.index.Index.build`.
+
+        :param norms: ``exact`` counts every token of a chunk; ``lucene`` scores as Lucene does, with lengths of one
+            byte and chunks without tokens left out of the averages, to the last digits of a float.
+        """
         tokens, vocabulary = tokenize_corpus(chunks.texts, settings.analyzer)
         engine = None
-        if vocabulary:
+        if vocabulary and norms == "lucene":
+            engine = engine_of(Postings.of_tokens(tokens, vocabulary), settings, Departures())
+        elif vocabulary:
             import bm25s
 
             engine = bm25s.BM25(method="lucene", k1=settings.k1, b=settings.b, backend="numpy")
             engine.index((tokens, vocabulary), create_empty_token=False, show_progress=False)
-        index = cls(engine, settings, chunks.documents, chunks.document_ids)
+        index = cls(engine, settings, chunks.documents, chunks.document_ids, norms)
         if folder is not None:
             index.save(folder)
         return index
@@ -81,7 +100,7 @@ class Bm25sIndex(Index):
             if chunks != header.chunks:
                 msg = f"the bm25s index in {folder} is damaged: it has {chunks} chunks where {header.chunks} are stated"
                 raise BackendError(msg)
-        return cls(engine, header.settings, documents, ids)
+        return cls(engine, header.settings, documents, ids, header.norms)
 
     def save(self, folder: Path) -> None:
         header = IndexHeader(
@@ -89,7 +108,8 @@ class Bm25sIndex(Index):
             backend=self.backend,
             settings=self.settings,
             chunks=len(self),
-            versions={"bm25s": version("bm25s"), "autoindex-haystack": version("autoindex-haystack")},
+            versions=self.versions(),
+            norms=self.norms,
         )
         with index_folder(folder, header, self.documents, self.document_ids) as temporary:
             if self._engine is not None:
@@ -107,13 +127,17 @@ class Bm25sIndex(Index):
         numbers = self._engine.get_tokens_ids(tokenize(query, self.settings.analyzer))
         if not numbers:
             return Hits.none()
-        scores: NDArray[np.float32] = self._engine.get_scores_from_ids(numbers)
+        scores: NDArray[np.float32] = self._engine.get_scores_from_ids(numbers).astype(np.float32, copy=False)
         found = np.flatnonzero(scores > 0 if allowed is None else (scores > 0) & allowed)
         exhausted = len(found) <= depth
         if not exhausted:
             cut = np.partition(scores[found], -depth)[-depth]
             found = found[scores[found] >= cut]
         return Hits(found, scores[found], exhausted)
+
+    @classmethod
+    def versions(cls) -> dict[str, str]:
+        return {"bm25s": version("bm25s"), "autoindex-haystack": version("autoindex-haystack")}
 
     def close(self) -> None:
         self._engine = None

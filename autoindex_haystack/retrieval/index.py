@@ -11,13 +11,14 @@ from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from autoindex_haystack.errors import BackendError
 from autoindex_haystack.retrieval import ranking
+from autoindex_haystack.retrieval.analyzers import tokenize
 from autoindex_haystack.retrieval.ranking import Hits, Ranking
 from autoindex_haystack.retrieval.settings import BM25Settings
 
@@ -123,6 +124,19 @@ class Index(ABC):
         """:meth:`candidates` for several queries; engines that search in parallel override it."""
         return [self.candidates(query, depth, allowed) for query in queries]
 
+    @classmethod
+    def versions(cls) -> dict[str, str]:
+        """Returns the versions of what makes this engine's scores, by name."""
+        return {}
+
+    def tokens(self, text: str) -> list[str]:
+        """Split a text as this engine does.
+
+        :param text: The text of a chunk or a query.
+        :returns: The tokens in order.
+        """
+        return tokenize(text, self.settings.analyzer)
+
     @abstractmethod
     def close(self) -> None:
         """Release files and memory; searching afterwards is an error. Closing twice is fine."""
@@ -130,7 +144,7 @@ class Index(ABC):
     def __len__(self) -> int:
         return len(self.documents)
 
-    def __enter__(self) -> "Index":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

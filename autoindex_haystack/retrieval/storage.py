@@ -18,13 +18,17 @@ _HEADER, _DOCUMENTS, _IDS = "index.json", "documents.npy", "document_ids.json"
 
 
 class IndexHeader(BaseModel):
-    """The file ``index.json``."""
+    """The file ``index.json``.
+
+    :param norms: How lengths count, see :class:`autoindex_haystack.retrieval.bm25s_backend.Bm25sIndex`.
+    """
 
     format_version: int
     backend: str
     settings: BM25Settings
     chunks: int
     versions: dict[str, str]
+    norms: str = "exact"
 
 
 @contextmanager

@@ -142,10 +142,10 @@ class RunFolder:
 
         :param record: A JSON object.
         """
-        line = json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n"
+        # In ASCII: whatever a model wrote, half a surrogate pair or another sign for a line's end, is one line of JSON.
+        line = json.dumps(record, allow_nan=False) + "\n"
         with self._journal.open("ab") as file:
-            # Half a surrogate pair, as a model may write it, stays what JSON calls it.
-            file.write(line.encode("utf-8", "backslashreplace"))
+            file.write(line.encode("ascii"))
             file.flush()
             os.fsync(file.fileno())
 

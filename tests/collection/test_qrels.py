@@ -45,6 +45,7 @@ def test_ids_with_blanks_survive_between_tabs_and_negative_grades_are_kept(tmp_p
         ("q1\td1\t1.0\nq1\td2\t1\n", "line 1: the grade '1.0' is no whole number"),
         ("q1\td1\t0.5\n", "line 1: the grade '0.5' is no whole number"),
         ("q1\td1\t1\nq1\td2\t\n", "line 2: the grade '' is no whole number"),
+        ("q1\td1\t-4294967296\n", "line 1: the grade -4294967296 is beyond 2,147,483,647"),
         ("q1\td1\n", "line 1: 2 columns; needed are"),
         ("q1 0 d1 1 extra\n", "line 1: 5 columns"),
         ("q1\td1\t1\n\td1\t1\n", "line 2: an id is empty"),

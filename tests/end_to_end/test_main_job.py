@@ -135,14 +135,31 @@ def test_a_file_of_queries_gives_the_run_file_of_evaluate(kitchen, out, here):
     assert rows[0][:4] == ["q01", "Q0", "0004", "1"]
 
 
-def test_crosscheck_compares_the_engines(kitchen, autoindex):
-    done = autoindex("crosscheck", kitchen, "--json").succeeded()
+def test_crosscheck_explains_every_difference(kitchen, out, autoindex):
+    done = autoindex("crosscheck", kitchen, "--json", "--out", out / "differences.json").succeeded()
     report = json.loads(done.out)
     assert report["queries"] == 12
-    assert report["overlap"]["@10"]["mean"] > 0.9
+    assert report["identical_top100_modelled"] + report["rounding"] == 12
+    assert report["unexplained"] == 0
+    assert report["max_relative_difference_modelled"] <= 1e-5
+    assert 0.9 < report["overlap@100_plain"] <= 1
     assert set(report["metrics"]) == {"bm25s", "lucene"}
-    assert 0 <= report["largest_difference"]["relative"]["relative"] < 0.2
-    assert report["largest_difference"]["absolute"]["document"] in {f"{i:04}" for i in range(1, 41)}
+    assert {"bm25s", "pyserini", "anserini", "lucene"} <= set(report["versions"])
+    details = json.loads((out / "differences.json").read_text())
+    assert set(details["by_query"]) == {f"q{i:02}" for i in range(1, 13)}
+
+
+def test_a_crosscheck_of_a_frozen_component_leaves_a_certificate_that_verify_reads(kitchen, out, autoindex):
+    autoindex("optimize", kitchen, "--out", out / "run", "--iterations", "1").succeeded()
+    frozen = out / "run" / "frozen"
+    autoindex("crosscheck", kitchen, "--program", frozen).succeeded()
+    certificate = json.loads((frozen / "parity.json").read_text())
+    assert certificate["program_sha256"] == json.loads((frozen / "manifest.json").read_text())["program_sha256"]
+    assert json.loads(autoindex("verify", frozen, "--json").succeeded().out)["warnings"] == []
+    certificate["versions"]["bm25s"] = "0.0.1"
+    (frozen / "parity.json").write_text(json.dumps(certificate))
+    done = autoindex("verify", frozen).succeeded()
+    assert "bm25s 0.0.1" in done.err
 
 
 def test_settings_are_kept_with_the_index_and_checked(kitchen, out, here):

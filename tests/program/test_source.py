@@ -58,7 +58,10 @@ def test_a_good_program_has_no_problems(source):
         ("", "there is no class Preprocessor; define class Preprocessor(BasePreprocessor)"),
         ("def Preprocessor(): ...", "there is no class Preprocessor"),
         ("\nclass Preprocessor:\n    def preprocess(self, docs): ...", "line 2: class Preprocessor must derive from"),
-        ("class Preprocessor(BasePreprocessor):\n    name = 'x'", "line 1: class Preprocessor has no method preprocess"),
+        (
+            "class Preprocessor(BasePreprocessor):\n    name = 'x'",
+            "line 1: class Preprocessor has no method preprocess",
+        ),
         ("x = 1\n" * 300_000, "the source is longer than 1,000,000 bytes; learn tables in calibrate instead"),
     ],
 )
@@ -98,7 +101,13 @@ def test_any_text_can_be_checked(source):
 
 @pytest.mark.parametrize(
     "expression",
-    ["(" * 5_000 + ")" * 5_000, "-" * 20_000 + "1", "a" + ".b" * 20_000, "x[" * 3_000 + "]" * 3_000, "1" + "+1" * 50_000],
+    [
+        "(" * 5_000 + ")" * 5_000,
+        "-" * 20_000 + "1",
+        "a" + ".b" * 20_000,
+        "x[" * 3_000 + "]" * 3_000,
+        "1" + "+1" * 50_000,
+    ],
     ids=["parentheses", "signs", "attributes", "brackets", "sums"],
 )
 def test_a_deeply_nested_program_is_no_danger_to_the_check(expression):

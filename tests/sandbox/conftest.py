@@ -39,7 +39,9 @@ class Preprocessor(BasePreprocessor):
 """
 
 
-def program(body: str = "chunks.append(Chunk('0', doc.doc_id, doc.text))", module: str = "", members: str = "") -> Program:
+def program(
+    body: str = "chunks.append(Chunk('0', doc.doc_id, doc.text))", module: str = "", members: str = ""
+) -> Program:
     """A program with this in its loop over the documents, in its module and in its class."""
     indent = "\n            "
     return Program(

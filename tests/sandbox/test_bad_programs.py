@@ -36,7 +36,10 @@ REJECTED = {
     "gives a list as metadata": ("chunks[0].metadata = ['x']", "returned chunk metadata that is a list"),
     "gives a set in metadata": ("chunks[0].metadata = {'x': {1}}", "returned chunk metadata that is no JSON"),
     "gives a NaN in metadata": ("chunks[0].metadata = {'x': float('nan')}", "returned chunk metadata that is no JSON"),
-    "gives half a pair in metadata": ("chunks[0].metadata = {'x': '\\udfff'}", "returned chunk metadata that is no JSON"),
+    "gives half a pair in metadata": (
+        "chunks[0].metadata = {'x': '\\udfff'}",
+        "returned chunk metadata that is no JSON",
+    ),
 }
 
 
@@ -104,7 +107,9 @@ def test_a_program_that_loops_for_ever_is_killed_and_named(run, limits, seconds,
 
 
 def test_a_program_that_is_slow_at_every_document_is_stopped_by_the_limit_of_the_whole(run):
-    slow = program("began = clock()\nwhile clock() - began < 0.05: pass", module="clock = reach('sys').modules['time'].time")
+    slow = program(
+        "began = clock()\nwhile clock() - began < 0.05: pass", module="clock = reach('sys').modules['time'].time"
+    )
     with pytest.raises(ProgramError, match="the program ran longer than 0.7 seconds at document d"):
         run(slow, [Document(f"d{i}", "") for i in range(300)], limits=Limits(seconds=0.7, document_seconds=0.6))
 
@@ -131,7 +136,9 @@ def chunks_of(number: str, text: str) -> Program:
 
 def test_a_document_may_have_10_000_chunks_and_no_more(run):
     assert len(run(chunks_of("10_000", "'word'")).chunks) == 10_002
-    with pytest.raises(ProgramError, match="returned 10,001 chunks for one document; at most 10,000 .* at document second"):
+    with pytest.raises(
+        ProgramError, match="returned 10,001 chunks for one document; at most 10,000 .* at document second"
+    ):
         run(chunks_of("10_001", "''"))
 
 
@@ -255,7 +262,11 @@ def test_children_of_a_program_end_with_it(run):
 
 def test_an_error_of_one_worker_ends_all(run, workers):
     with pytest.raises(ProgramError, match="raised ValueError at document d1500"):
-        run(program("if doc.text == '1500': raise ValueError"), [Document(f"d{i}", str(i)) for i in range(4_000)], workers=3)
+        run(
+            program("if doc.text == '1500': raise ValueError"),
+            [Document(f"d{i}", str(i)) for i in range(4_000)],
+            workers=3,
+        )
     assert len(workers) == 3
 
 

@@ -14,7 +14,11 @@ SHOW = "chunks.append(Chunk('0', doc.doc_id, repr(self.state)))"
 
 
 def calibrating(body: str, module: str = "") -> Program:
-    return program(SHOW, module=module, members="def calibrate(self, docs):\n" + "\n".join(f"    {line}" for line in body.splitlines()))
+    return program(
+        SHOW,
+        module=module,
+        members="def calibrate(self, docs):\n" + "\n".join(f"    {line}" for line in body.splitlines()),
+    )
 
 
 def calibrate(what: Program, documents=DOCUMENTS, **options):
@@ -24,11 +28,11 @@ def calibrate(what: Program, documents=DOCUMENTS, **options):
 
 def test_what_calibrate_learns_reaches_preprocess_in_every_worker(texts):
     counting = calibrating("return {'documents': len([d for d in docs]), 'words': sorted({d.text for d in docs})}")
-    documents = [Document(str(i), f"{i % 2}") for i in range(2_000)]
+    documents = [Document(str(i), f"{i % 2}") for i in range(1_200)]
     with DocumentFile(documents) as file, ProgramRunner(counting, file, workers=2, limits=SHORT) as runner:
         state = runner.calibrate()
         seen = set(runner.run().chunks.texts)
-    assert state == {"documents": 2_000, "words": ["0", "1"]}
+    assert state == {"documents": 1_200, "words": ["0", "1"]}
     assert seen == {repr(state)}
 
 
@@ -50,7 +54,9 @@ def test_a_state_that_was_learned_before_is_used_as_it_is(texts):
 
 def test_nothing_that_calibrate_did_besides_is_left_in_the_worker(texts):
     members = "def calibrate(self, docs):\n    self.left = SEEN.append(1)\n    return {'n': len(SEEN)}"
-    leaving = program("chunks.append(Chunk('0', doc.doc_id, repr((self.state, SEEN, vars(self)))))", "SEEN = []", members)
+    leaving = program(
+        "chunks.append(Chunk('0', doc.doc_id, repr((self.state, SEEN, vars(self)))))", "SEEN = []", members
+    )
     assert {text for _, text in texts(leaving, calibrate=True)} == {repr(({"n": 1}, [], {"state": {"n": 1}}))}
 
 

@@ -40,7 +40,11 @@ HONEST = block([1, 0, 2], [b"one", b"two", b"\xc3\xbc"])
 
 def test_the_forger_knows_the_protocol(texts):
     """Otherwise the other tests here would refuse frames for the wrong reason."""
-    assert texts(program(writing(frame(protocol.BLOCK, HONEST)))) == [("first", "one"), ("third", "two"), ("third", "ü")]
+    assert texts(program(writing(frame(protocol.BLOCK, HONEST)))) == [
+        ("first", "one"),
+        ("third", "two"),
+        ("third", "ü"),
+    ]
 
 
 FORGED = {
@@ -163,7 +167,9 @@ def test_a_state_of_another_place_does_not_get_in(run):
 def test_a_worker_that_takes_no_commands_cannot_hold_the_host(monkeypatch):
     """It said that it was ready and then never read again; the sample's ordinals do not fit into the pipe."""
     monkeypatch.setattr(process, "_SEND_SECONDS", 0.5)
-    module = f"reach('write')(5, {frame(protocol.READY, json.dumps({'calibrates': True}).encode())!r})\nwhile True: pass"
+    module = (
+        f"reach('write')(5, {frame(protocol.READY, json.dumps({'calibrates': True}).encode())!r})\nwhile True: pass"
+    )
     documents = [Document(str(i), "") for i in range(30_000)]
     with DocumentFile(documents) as file, ProgramRunner(program(module=module), file, limits=SHORT) as runner:
         with pytest.raises(SandboxError, match="the worker takes no more commands"):

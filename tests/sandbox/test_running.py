@@ -79,7 +79,11 @@ def test_many_small_documents_go_through(run):
     documents = [Document(f"d{i}", f"text {i}") for i in range(100_000)]
     told: list[int] = []
     chunks = run(
-        builtin_program("full_document"), documents, how={"progress": told.append}, workers=2, limits=Limits(seconds=120)
+        builtin_program("full_document"),
+        documents,
+        how={"progress": told.append},
+        workers=2,
+        limits=Limits(seconds=120),
     ).chunks
     assert chunks.texts == [document.text for document in documents]
     assert chunks.documents.tolist() == list(range(100_000))
@@ -172,7 +176,9 @@ def test_random_has_a_fixed_seed_whenever_it_is_used(texts):
         module="TABLE = random.sample(range(100), 5)",
     )
     assert texts(at_import, workers=2) == texts(at_import, workers=1)
-    inside = Program(at_import.source.replace("import random, re", "import re").replace("TABLE = ", "import random\nTABLE = "))
+    inside = Program(
+        at_import.source.replace("import random, re", "import re").replace("TABLE = ", "import random\nTABLE = ")
+    )
     assert texts(inside) == texts(at_import)
 
 
@@ -203,7 +209,9 @@ def test_modules_of_the_list_can_be_imported_and_others_by_name_only(texts):
 
     every = "\n".join(f"import {name}" for name in sorted(ALLOWED_MODULES - {"__future__"}))
     assert len(texts(program(module=every))) == 3
-    assert len(texts(program(module="import textwrap, datetime, zoneinfo"), allowed_imports=["datetime", "zoneinfo"])) == 3
+    assert (
+        len(texts(program(module="import textwrap, datetime, zoneinfo"), allowed_imports=["datetime", "zoneinfo"])) == 3
+    )
 
 
 def test_the_environment_of_a_program_is_empty(run, monkeypatch):

@@ -32,14 +32,20 @@ UNSTABLE = {
     "its place in the batch": (text("docs.index(doc)"), "", ""),
     "the other documents": (text("max(d.text for d in docs)"), "", ""),
     "chunks only sometimes": ("if len(docs) == 1: " + text("1"), "", ""),
-    "the order of chunks": ("chunks += sorted((Chunk(str(n), doc.doc_id, str(n)) for n in range(5)), key=lambda c: hash(c.text))", "", ""),
+    "the order of chunks": (
+        "chunks += sorted((Chunk(str(n), doc.doc_id, str(n)) for n in range(5)), key=lambda c: hash(c.text))",
+        "",
+        "",
+    ),
     "the metadata alone": ("chunks.append(Chunk('0', doc.doc_id, '', {'n': len(docs)}))", "", ""),
 }
 
 
 @pytest.mark.parametrize(("body", "module", "members"), UNSTABLE.values(), ids=UNSTABLE)
 def test_a_program_that_depends_on_more_than_the_document_is_refused(body, module, members):
-    with pytest.raises(ProgramError, match=r"the program's output for document d\d+ changes with ids, batch, order") as caught:
+    with pytest.raises(
+        ProgramError, match=r"the program's output for document d\d+ changes with ids, batch, order"
+    ) as caught:
         check_stability(program(body, module, members), WORDS, state={}, limits=SHORT)
     assert caught.value.document_id in {document.doc_id for document in WORDS}
 
@@ -47,7 +53,10 @@ def test_a_program_that_depends_on_more_than_the_document_is_refused(body, modul
 HONEST = {
     "sorted sets": (text("' '.join(sorted(set(doc.text.split())))"), ""),
     "random numbers seeded by the document": (text("random.Random(doc.text).random()"), ""),
-    "a table made with random numbers": (text("[TABLE[len(w)] for w in doc.text.split()]"), "TABLE = random.sample(range(90), 60)"),
+    "a table made with random numbers": (
+        text("[TABLE[len(w)] for w in doc.text.split()]"),
+        "TABLE = random.sample(range(90), 60)",
+    ),
     "a cache": (text("CACHE.setdefault(doc.text, len(doc.text))"), "CACHE = {}"),
     "what it learned": (text("self.state['n'] + len(doc.text)"), ""),
     "nothing at all": ("pass", ""),

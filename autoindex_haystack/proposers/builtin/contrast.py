@@ -60,6 +60,11 @@ class _Pair:
     terms: dict[str, float]
     title: str
     text: str
+    analyzer: str
+
+    def words(self, text: str) -> list[str]:
+        """Returns the tokens of a text as the retriever sees them."""
+        return tokenize(text, self.analyzer)
 
 
 def contrast_documents(
@@ -109,7 +114,8 @@ def _pairs(
         def pair(document_id: str, terms: dict[str, float] = terms) -> _Pair:
             document = by_id[document_id]
             text = document.text[:_LONGEST_TEXT]
-            return _Pair(terms, str(document.metadata.get("title") or "") or profile.derived_title(text), text)
+            title = str(document.metadata.get("title") or "") or profile.derived_title(text)
+            return _Pair(terms, title, text, view.analyzer)
 
         lost = [document for document in right if document not in set(ranked)]
         missed += [pair(document) for document in lost[:_MOST_DOCUMENTS]]
@@ -150,12 +156,12 @@ def _cover(terms: Mapping[str, float], words: Iterable[str]) -> float:
 
 
 def _mean_cover(pairs: Sequence[_Pair], part: Callable[[_Pair], str]) -> float:
-    return _mean(_cover(pair.terms, tokenize(part(pair))) for pair in pairs)
+    return _mean(_cover(pair.terms, pair.words(part(pair))) for pair in pairs)
 
 
 def _forms_gain(pair: _Pair) -> float:
     """Share of the query that the text covers by other forms only."""
-    words = set(tokenize(f"{pair.title}\n{pair.text}"))
+    words = set(pair.words(f"{pair.title}\n{pair.text}"))
     stems = {porter_stem(word) for word in words}
     return sum(weight for term, weight in pair.terms.items() if term not in words and porter_stem(term) in stems) / sum(
         pair.terms.values()
@@ -165,7 +171,7 @@ def _forms_gain(pair: _Pair) -> float:
 def _addition_gain(pair: _Pair, add: Callable[[str], str]) -> float:
     text = f"{pair.title}\n{pair.text}"
     changed = add(text)
-    return 0.0 if changed == text else _cover(pair.terms, tokenize(changed)) - _cover(pair.terms, tokenize(text))
+    return 0.0 if changed == text else _cover(pair.terms, pair.words(changed)) - _cover(pair.terms, pair.words(text))
 
 
 def _lift(right: float, wrong: float) -> float:

@@ -1,5 +1,7 @@
 """What Lucene's English and standard analyzers make of a token: its term."""
 
+import struct
+
 from autoindex_haystack.retrieval.porter import porter_stem
 
 ENGLISH_STOP_WORDS = frozenset(
@@ -35,8 +37,8 @@ def standard_term(token: str) -> str:
 
 def _stem(word: str) -> str:
     """Returns the Porter stem; as Lucene does, of UTF-16 code units, of which a character may take two."""
-    if word.isascii() or word <= "\uffff" * len(word):
+    if word.isascii() or max(word) <= "\uffff":
         return porter_stem(word)
-    units = word.encode("utf-16-be")
-    halves = "".join(map(chr, memoryview(units).cast("H")))
-    return porter_stem(halves).encode("utf-16-be", "surrogatepass").decode("utf-16-be")
+    units = struct.iter_unpack("<H", word.encode("utf-16-le"))
+    stem = porter_stem("".join(chr(unit) for (unit,) in units))
+    return stem.encode("utf-16-le", "surrogatepass").decode("utf-16-le")

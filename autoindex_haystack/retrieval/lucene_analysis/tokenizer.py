@@ -20,12 +20,12 @@ def piece_pattern() -> re.Pattern[str]:
 
     Almost every piece of an English text is one token, and most occur often; so it is quick to find the pieces and to
     split each only once. No token reaches over an ASCII character other than letters, digits and ``_``, except for one
-    of ``. : ' , ; "`` between two others; ``#`` and ``*`` count before the characters of a keycap emoji.
+    of ``. : ' , ; "`` between two others; a Hebrew word may end in an apostrophe, and ``#`` and ``*`` begin a keycap emoji.
     """
     alone = "".join(chr(code) for code in _OFTEN_ALONE if classes_of(chr(code)) == "O")
     beyond_ascii = rf"[^\x00-\x7f{alone}]"
     inner = rf"[^\x00-/:-@\[-^`{{-\x7f{alone}]"
-    more = f"(?:[.:',;\"]{inner}++)*+"
+    more = f"(?:[.:',;\"]{inner}++)*+(?:(?<={beyond_ascii})')?+"
     return re.compile(f"{inner}++{more}|[#*]{beyond_ascii}{inner}*+{more}")
 
 

@@ -9,9 +9,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 from haystack import Document
 
-from haystack_integrations.document_stores.autoindex import Bm25sDocumentStore
+from haystack_integrations.document_stores.autoindex import Bm25sDocumentStore, StoreError
+from haystack_integrations.document_stores.autoindex.document_log import DocumentLog
 
 WRITER = """
 import sys
@@ -63,6 +65,18 @@ def test_writers_in_several_processes_take_turns(tmp_path: Path) -> None:
     assert {document.id for document in own.filter_documents()} == expected
     assert {document.id for document in Bm25sDocumentStore(str(folder)).filter_documents()} == expected
     assert len(own.search("wing", top_k=1_000)) == len(expected)
+
+
+def test_a_writer_that_gets_no_turn_says_so(tmp_path: Path, monkeypatch) -> None:
+    folder = tmp_path / "store"
+    store = Bm25sDocumentStore(str(folder))
+    store.write_documents([Document(id="a", content="wing")])
+    monkeypatch.setattr(sys.modules[DocumentLog.__module__], "_LOCK_SECONDS", 0.1)
+    with FileLock(folder / "write.lock"):
+        with pytest.raises(StoreError, match=r"another process has been writing to .* for 0\.1 seconds"):
+            store.write_documents([Document(id="b", content="wing")])
+        assert [document.id for document in store.search("wing")] == ["a"]
+    store.write_documents([Document(id="b", content="wing")])
 
 
 def test_a_reader_sees_whole_calls_only_while_another_process_writes(tmp_path: Path) -> None:

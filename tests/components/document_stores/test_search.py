@@ -125,6 +125,16 @@ def test_an_empty_store_gives_nothing(store) -> None:
     assert store.search("wing") == store.search_documents("wing") == []
 
 
+def test_documents_without_content_do_not_count(store_class) -> None:
+    with_text = [Document(content="wing one"), Document(content="other words")]
+    scores = []
+    for others in ([], [Document(content=None, meta={"n": i}) for i in range(50)]):
+        store = store_class()
+        store.write_documents([*with_text, *others])
+        scores.append([document.score for document in store.search("wing")])
+    assert scores[0] == scores[1]
+
+
 def test_top_k_may_exceed_the_corpus_and_may_be_0(store) -> None:
     store.write_documents([Document(content="wing one"), Document(content="wing two"), Document(content="other")])
     assert len(store.search("wing", top_k=10_000)) == len(store.search_documents("wing", top_k=10_000)) == 2
@@ -139,6 +149,15 @@ def test_results_are_copies(store) -> None:
         assert document.meta["tags"] == ["a"]
         document.meta["tags"].append("changed")
     assert store.filter_documents()[0].meta == {"tags": ["a"]}
+
+
+@pytest.mark.parametrize("own", [None, {"section": 1}])
+def test_restored_documents_are_copies(store, own) -> None:
+    store.write_documents(make_chunks(Document(id="doc", content="x", meta={"tags": ["a"]}), ["wing"], [own], "hash"))
+    for _ in range(2):
+        [found] = store.search_documents("wing")
+        assert found.meta["tags"] == ["a"]
+        found.meta["tags"].append("changed")
 
 
 def test_an_index_is_built_once_and_not_at_all_for_a_change_of_meta(store_class, monkeypatch, tmp_path: Path) -> None:

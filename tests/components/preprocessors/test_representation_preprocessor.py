@@ -334,6 +334,17 @@ def test_eight_threads_use_one_component(make) -> None:
     assert len(children() - before) == 2
 
 
+def test_threads_that_come_at_once_start_one_set_of_workers(make, monkeypatch) -> None:
+    module = sys.modules[RepresentationPreprocessor.__module__]
+    load = module.load_frozen
+    monkeypatch.setattr(module, "load_frozen", lambda *args, **more: time.sleep(0.1) or load(*args, **more))
+    preprocessor, before = make(), children()
+    with ThreadPoolExecutor(8) as pool:
+        results = list(pool.map(preprocessor.run, [[Document(id="a", content="A.")]] * 8))
+    assert all(result == results[0] for result in results)
+    assert len(children() - before) == 1
+
+
 async def test_sixteen_tasks_use_two_components(make) -> None:
     both = [make(), make()]
     documents = [Document(id="a", content="A. B.")]

@@ -1,26 +1,27 @@
 """What the document stores have in common, whatever engine searches them: the synchronous half."""
 
 import threading
-from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from haystack import Document, default_from_dict, default_to_dict, logging
-from haystack.document_stores.errors import DuplicateDocumentError
+from haystack import Document, default_from_dict, default_to_dict
 from haystack.document_stores.types import DuplicatePolicy
 from haystack.utils.filters import document_matches_filter
 
 from autoindex_haystack.retrieval import BM25Settings
-from haystack_integrations.common.autoindex import SOURCE_META, copy_meta, is_document_list, stale_chunk_ids
+from haystack_integrations.common.autoindex import is_document_list
 from haystack_integrations.document_stores.autoindex import metadata
 from haystack_integrations.document_stores.autoindex.chunk_rows import ChunkRows
 from haystack_integrations.document_stores.autoindex.committed_documents import CommittedDocuments
-from haystack_integrations.document_stores.autoindex.document_log import DocumentLog, LogHeader, Transaction
+from haystack_integrations.document_stores.autoindex.document_log import DocumentLog, LogHeader
 from haystack_integrations.document_stores.autoindex.index_cache import IndexCache
 from haystack_integrations.document_stores.autoindex.searchable import Searchable
-
-logger = logging.getLogger(__name__)
+from haystack_integrations.document_stores.autoindex.transaction import (
+    Transaction,
+    copy_document,
+    plan_update,
+    plan_write,
+)
 
 
 class BM25DocumentStore:
@@ -44,7 +45,7 @@ class BM25DocumentStore:
         """
         self.path = None if path is None else str(path)
         self.settings = BM25Settings(k1=k1, b=b, analyzer=analyzer)
-        folder = None if self.path is None else Path(self.path)
+        folder = None if self.path is None else Path(self.path).absolute()
         header = LogHeader(backend=self.backend, settings=self.settings)
         self._stored = CommittedDocuments(None if folder is None else DocumentLog(folder, header))
         self._cache = IndexCache(folder, self.backend, self.settings)
@@ -108,7 +109,7 @@ class BM25DocumentStore:
         :returns: Copies of the documents.
         :raises FilterError: If the filters are invalid.
         """
-        return [_copy(document) for document in self._matching(filters)]
+        return [copy_document(document) for document in self._matching(filters)]
 
     def write_documents(self, documents: list[Document], policy: DuplicatePolicy = DuplicatePolicy.NONE) -> int:
         """Write documents: all of them or, if there is an error, none.
@@ -127,7 +128,7 @@ class BM25DocumentStore:
             msg = "Please provide a list of Documents."
             raise ValueError(msg)
         with self._stored.writing() as stored:
-            transaction = _plan(stored, documents, policy)
+            transaction = plan_write(stored, documents, policy)
             self._stored.commit(transaction)
         return len(documents) if policy == DuplicatePolicy.OVERWRITE else len(transaction.written)
 
@@ -178,10 +179,8 @@ class BM25DocumentStore:
         """
         _need(filters)
         with self._stored.writing() as stored:
-            found = [
-                _updated(document, meta) for document in stored.values() if document_matches_filter(filters, document)
-            ]
-            self._stored.commit(Transaction(written=found))
+            found = [document for document in stored.values() if document_matches_filter(filters, document)]
+            self._stored.commit(plan_update(found, meta))
         return len(found)
 
     def count_documents_by_filter(self, filters: dict[str, Any]) -> int:
@@ -219,8 +218,7 @@ class BM25DocumentStore:
         size: int = 10,
         filters: dict[str, Any] | None = None,
     ) -> tuple[list[Any], int]:
-        """Returns a page of the different values of a field of meta, in the order of their text, and how many there
-        are.
+        """Returns a page of a field's different values, in the order of their text, and how many there are.
 
         :param metadata_field: The field, with or without ``meta.``.
         :param search_term: Only values whose text contains this, in upper or lower case.
@@ -253,39 +251,6 @@ class BM25DocumentStore:
         if not filters:
             return documents
         return [document for document in documents if document_matches_filter(filters, document)]
-
-
-def _plan(stored: Mapping[str, Document], documents: list[Document], policy: DuplicatePolicy) -> Transaction:
-    """Say what writing documents comes to, given what is stored."""
-    written: dict[str, Document] = {}
-    deleted: dict[str, None] = {}
-    for document in documents:
-        before = written.get(document.id, stored.get(document.id))
-        if before and policy == DuplicatePolicy.SKIP:
-            logger.warning("ID '{document_id}' already exists", document_id=document.id)
-            continue
-        if before and policy != DuplicatePolicy.OVERWRITE:
-            msg = f"ID '{document.id}' already exists."
-            raise DuplicateDocumentError(msg)
-        for stale in stale_chunk_ids(before, document):
-            written.pop(stale, None)
-            if stale in stored:
-                deleted[stale] = None
-        written[document.id] = _copy(document)
-    return Transaction([stale for stale in deleted if stale not in written], list(written.values()))
-
-
-def _copy(document: Document) -> Document:
-    """A copy, so that what users do to their documents does not reach the store, nor the other way round."""
-    return replace(document, meta=copy_meta(document.meta))
-
-
-def _updated(document: Document, changes: dict[str, Any]) -> Document:
-    """A copy with some fields of meta set."""
-    meta = copy_meta(document.meta) | copy_meta(changes)
-    if isinstance(source_meta := meta.get(SOURCE_META), dict):
-        meta[SOURCE_META] = source_meta | copy_meta(changes)
-    return replace(document, meta=meta)
 
 
 def _need(filters: dict[str, Any]) -> None:

@@ -6,7 +6,8 @@ from contextlib import contextmanager, nullcontext
 
 from haystack import Document
 
-from haystack_integrations.document_stores.autoindex.document_log import DocumentLog, Transaction
+from haystack_integrations.document_stores.autoindex.document_log import DocumentLog
+from haystack_integrations.document_stores.autoindex.transaction import Transaction
 
 _SLACK = 1_000
 """Entries that a log may have beyond twice its documents before it is written anew."""

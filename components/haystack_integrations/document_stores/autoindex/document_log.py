@@ -10,7 +10,6 @@ on from where they stopped. Only compaction puts a new file in the place of the 
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
@@ -30,6 +29,7 @@ from haystack_integrations.document_stores.autoindex.log_lines import (
     encode_document,
     encode_line,
 )
+from haystack_integrations.document_stores.autoindex.transaction import Transaction
 
 FORMAT_VERSION = 1
 _LOG, _LOCK = "documents.log", "write.lock"
@@ -50,23 +50,6 @@ class LogHeader(BaseModel):
     def __str__(self) -> str:
         settings = self.settings
         return f"{self.backend} with k1={settings.k1:g}, b={settings.b:g}, analyzer={settings.analyzer}"
-
-
-@dataclass
-class Transaction:
-    """Changes that become visible together.
-
-    :param deleted: Ids of documents that go first.
-    :param written: Documents that come then, in the place of those with the same id.
-    :param anew: Whether everything that was read before is void.
-    """
-
-    deleted: list[str] = field(default_factory=list)
-    written: list[Document] = field(default_factory=list)
-    anew: bool = False
-
-    def __len__(self) -> int:
-        return len(self.deleted) + len(self.written)
 
 
 class DocumentLog:
