@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from autoindex_haystack.retrieval.analyzers import tokenize
-from pyserini_backend.jvm import java_class
+from pyserini_backend.jvm import java, java_class
 
 MAX_TOKEN = 255
 """Lucene's whitespace tokenizer cuts longer tokens; in UTF-16 code units, of which a code point takes one or two."""
@@ -40,15 +40,16 @@ def lucene_tokens(name: str, text: str) -> list[str]:
     :param text: The text.
     """
     analyzer = lucene_analyzer(name)
-    found = java_class("io.anserini.analysis.AnalyzerUtils").analyze(analyzer.create(), analyzer.prepare(text))
-    return [str(token) for token in found.toArray()]
+    with java("the text cannot be analyzed"):
+        found = java_class("io.anserini.analysis.AnalyzerUtils").analyze(analyzer.create(), analyzer.prepare(text))
+        return [str(token) for token in found.toArray()]
 
 
 def joined_tokens(text: str) -> str:
     """Returns the tokens of the ``bm25s`` analyzer separated by blanks, as Lucene's whitespace analyzer splits them."""
     tokens = tokenize(text, "bm25s")
     if max(map(len, tokens), default=0) > MAX_TOKEN // 2:
-        tokens = [_stand_in(token) if _utf16_length(token) > MAX_TOKEN else token for token in tokens]
+        tokens = [stand_in(token) if _utf16_length(token) > MAX_TOKEN else token for token in tokens]
     return " ".join(tokens)
 
 
@@ -63,20 +64,7 @@ def clean_text(text: str) -> str:
     return text.replace("\0", " ")
 
 
-def lucene_id(identifier: str) -> str:
-    """Returns an id as the index's field ``id`` holds it: as it is, unless Lucene could not take it."""
-    identifier = identifier.replace("\0", "\\x00")
-    if identifier.isascii() and len(identifier) <= _MAX_ID:
-        return identifier
-    encoded = identifier.encode("utf-8", "backslashreplace")
-    return _stand_in(identifier) if len(encoded) > _MAX_ID else encoded.decode("utf-8")
-
-
-_MAX_ID = 32_000
-"""Bytes; Lucene refuses terms of 32,767 and more."""
-
-
-def _stand_in(token: str) -> str:
+def stand_in(token: str) -> str:
     """Returns a short token for a long one; no token of the ``bm25s`` analyzer has a ``#``, so it equals no other."""
     return "#" + hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
 

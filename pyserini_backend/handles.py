@@ -23,13 +23,21 @@ SEPARATOR = "\0"
 
 _PACKAGES = {
     "io.anserini.search.query": ("BagOfWordsQueryGenerator",),
-    "java.lang": ("CharSequence", "Class", "Float", "Iterable", "Math", "Object", "String"),
+    "java.lang": ("CharSequence", "Class", "Float", "Iterable", "Long", "Math", "Object", "String"),
     "java.lang.invoke": ("MethodHandle", "MethodHandleProxies", "MethodType"),
-    "java.nio": ("ByteBuffer", "IntBuffer"),
-    "java.util": ("Arrays", "List"),
+    "java.nio": ("ByteBuffer", "IntBuffer", "LongBuffer"),
+    "java.nio.charset": ("Charset",),
+    "java.util": ("Arrays", "List", "Map", "Set"),
     "java.util.concurrent.atomic": ("AtomicReference",),
-    "java.util.function": ("Function", "IntConsumer", "IntUnaryOperator", "ToIntFunction"),
-    "java.util.stream": ("BaseStream", "IntStream", "Stream"),
+    "java.util.function": (
+        "Function",
+        "IntConsumer",
+        "IntFunction",
+        "IntToLongFunction",
+        "IntUnaryOperator",
+        "ToIntFunction",
+    ),
+    "java.util.stream": ("BaseStream", "Collector", "Collectors", "IntStream", "LongStream", "Stream"),
     "org.apache.lucene.analysis": ("Analyzer",),
     "org.apache.lucene.document": (
         "BinaryDocValuesField",
@@ -38,10 +46,18 @@ _PACKAGES = {
         "NumericDocValuesField",
         "StringField",
     ),
-    "org.apache.lucene.index": ("IndexReader", "IndexWriter", "IndexableFieldType", "NumericDocValues"),
+    "org.apache.lucene.index": (
+        "BinaryDocValues",
+        "CodecReader",
+        "IndexReader",
+        "IndexWriter",
+        "IndexableFieldType",
+        "NumericDocValues",
+        "Term",
+    ),
     "org.apache.lucene.search": ("IndexSearcher", "Query", "ScoreDoc", "TopDocs"),
     "org.apache.lucene.store": ("Directory",),
-    "org.apache.lucene.util": ("BytesRef",),
+    "org.apache.lucene.util": ("Bits", "BytesRef"),
 }
 _FULL_NAMES = {name: f"{package}.{name}" for package, names in _PACKAGES.items() for name in names}
 _PRIMITIVES = {"boolean": "Z", "byte": "B", "int": "I", "long": "J", "float": "F", "void": "V"}
@@ -100,6 +116,11 @@ def arrange(target: Handle, order: tuple[int, ...], *parameters: str) -> Handle:
     """
     kind = _type("void", *parameters).changeReturnType(_result(target))
     return _handles().permuteArguments(target, _cast("MethodType", kind), *order)
+
+
+def collected(target: Handle, array: str) -> Handle:
+    """Returns ``target`` with one element in the place of its last parameter, an array."""
+    return target.asCollector(_class(array), 1)
 
 
 def after(action: Handle, target: Handle) -> Handle:

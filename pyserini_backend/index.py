@@ -4,8 +4,7 @@ import os
 import shutil
 import tempfile
 import weakref
-from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Sequence
 from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
@@ -19,16 +18,18 @@ from autoindex_haystack.retrieval.index import ChunkTable, Index
 from autoindex_haystack.retrieval.ranking import Hits
 from autoindex_haystack.retrieval.settings import BM25Settings
 from autoindex_haystack.retrieval.storage import FORMAT_VERSION, IndexHeader, index_folder, read_index
+from autoindex_haystack.retrieval.updatable import UpdatableIndex
 from pyserini_backend.analysis import lucene_analyzer, lucene_tokens
+from pyserini_backend.fields import ORDINAL
 from pyserini_backend.jvm import enter, versions
+from pyserini_backend.numbering import number_chunks
+from pyserini_backend.reader import LuceneReader
 from pyserini_backend.searcher import LuceneSearcher
-from pyserini_backend.writer import LuceneWriter
+from pyserini_backend.writer import LuceneWriter, in_batches
 
 _LUCENE = "lucene"
 """The folder of Lucene's own files in an index folder."""
 
-_BATCH_CHUNKS = 2_000
-_BATCH_CHARACTERS = 4_000_000
 _DEEPER = 4
 
 
@@ -48,38 +49,42 @@ class LuceneIndex(Index):
 
     def __init__(
         self,
-        folder: Path,
+        searcher: LuceneSearcher,
         settings: BM25Settings,
         documents: NDArray[np.int64],
         document_ids: Sequence[str],
+        *,
+        finished: bool = False,
         temporary: Path | None = None,
     ) -> None:
-        """Use :meth:`build` or :meth:`load`; ``temporary`` is a folder to remove on closing."""
-        self._folder = folder
+        """Use :meth:`build`, :meth:`load` or :meth:`open_foreign`.
+
+        :param searcher: Searches Lucene's files.
+        :param settings: BM25 parameters and analyzer.
+        :param documents: int64, shape (chunks,): the document of each chunk.
+        :param document_ids: The ids of all documents.
+        :param finished: Whether nobody changes the files any more.
+        :param temporary: A folder to remove on closing.
+        """
+        self._searcher, self._finished = searcher, finished
         self.settings = settings
         self.documents = documents
         self.document_ids = document_ids
         self._prepare = lucene_analyzer(settings.analyzer).prepare
-        self._searcher = LuceneSearcher(folder / _LUCENE, settings)
-        self._close = weakref.finalize(self, _release, self._searcher, temporary, os.getpid())
-        if len(self._searcher.ordinals) != len(documents):
-            self.close()
-            msg = f"the index in {folder} is damaged: {len(documents)} chunks are stated, Lucene has another number"
-            raise BackendError(msg)
+        self._close = weakref.finalize(self, _release, searcher, temporary, os.getpid())
 
     @classmethod
     def build(cls, chunks: ChunkTable, settings: BM25Settings, folder: Path | None = None) -> "LuceneIndex":
         enter()
         if folder is not None:
-            with index_folder(
-                folder, _header(settings, len(chunks)), chunks.documents, chunks.document_ids
-            ) as unfinished:
+            header = _header(settings, len(chunks))
+            with index_folder(folder, header, chunks.documents, chunks.document_ids) as unfinished:
                 _write(chunks, settings, unfinished / _LUCENE)
-            return cls(folder, settings, chunks.documents, chunks.document_ids)
+            return cls._open(folder, settings, chunks.documents, chunks.document_ids)
         temporary = Path(tempfile.mkdtemp(prefix="autoindex-lucene-"))
         try:
             _write(chunks, settings, temporary / _LUCENE)
-            return cls(temporary, settings, chunks.documents, chunks.document_ids, temporary)
+            return cls._open(temporary, settings, chunks.documents, chunks.document_ids, temporary)
         except BaseException:
             shutil.rmtree(temporary, ignore_errors=True)
             raise
@@ -87,12 +92,65 @@ class LuceneIndex(Index):
     @classmethod
     def load(cls, folder: Path) -> "LuceneIndex":
         header, documents, ids = read_index(folder, cls.backend)
-        return cls(folder, header.settings, documents, ids)
+        return cls._open(folder, header.settings, documents, ids)
+
+    @classmethod
+    def open_foreign(cls, folder: Path, settings: BM25Settings) -> "LuceneIndex":
+        """Open an index that Pyserini, Anserini or anything else wrote with Anserini's fields ``id`` and ``contents``.
+
+        :param folder: The folder of Lucene's files.
+        :param settings: BM25 parameters, and the analyzer that the index was made with: ``lucene-english`` for what
+            Pyserini does by default, ``bm25s`` for texts of its tokens that were indexed with ``-pretokenized``.
+        :returns: The index; each of Lucene's documents is a chunk and a document by itself. :meth:`save` writes it as
+            an index of ours.
+        :raises BackendError: If there is no such index.
+        """
+        reader = LuceneReader(folder)
+        if reader.size and not reader.has_contents():
+            msg = f"the Lucene index in {folder} has no text in the field `contents`, as Anserini writes it"
+            raise BackendError(msg)
+        numbering = number_chunks(reader)
+        searcher = LuceneSearcher(reader, settings, numbering.ordinals)
+        return cls(searcher, settings, numbering.documents, numbering.document_ids)
+
+    @classmethod
+    def updatable(cls, folder: Path | None, settings: BM25Settings) -> UpdatableIndex:
+        """Open an index to change it in place, as :mod:`autoindex_haystack.retrieval.updatable` describes it."""
+        from pyserini_backend.updatable import UpdatableLuceneIndex
+
+        return UpdatableLuceneIndex(folder, settings)
+
+    @classmethod
+    def _open(
+        cls,
+        folder: Path,
+        settings: BM25Settings,
+        documents: NDArray[np.int64],
+        document_ids: Sequence[str],
+        temporary: Path | None = None,
+    ) -> "LuceneIndex":
+        reader = LuceneReader(folder / _LUCENE)
+        ordinals = reader.numbers(ORDINAL)
+        if ordinals is None:
+            ordinals = number_chunks(reader).ordinals
+        if len(ordinals) != len(documents):
+            reader.close()
+            msg = f"the index in {folder} is damaged: {len(documents)} chunks are stated, Lucene has another number"
+            raise BackendError(msg)
+        searcher = LuceneSearcher(reader, settings, ordinals)
+        return cls(searcher, settings, documents, document_ids, finished=True, temporary=temporary)
 
     def save(self, folder: Path) -> None:
         self._refuse_closed()
+        reader = self._searcher.reader
         with index_folder(folder, _header(self.settings, len(self)), self.documents, self.document_ids) as unfinished:
-            shutil.copytree(self._folder / _LUCENE, unfinished / _LUCENE, ignore=shutil.ignore_patterns("write.lock"))
+            if self._finished:
+                ignored = shutil.ignore_patterns("write.lock")
+                shutil.copytree(reader.folder, unfinished / _LUCENE, ignore=ignored)
+            else:
+                # Its files may go at any moment, but not from under the reader.
+                with LuceneWriter(unfinished / _LUCENE, self.settings) as writer:
+                    writer.add_all(reader)
 
     def candidates(self, query: str, depth: int, allowed: NDArray[np.bool_] | None = None) -> Hits:
         return self.candidates_many([query], depth, allowed)[0]
@@ -143,30 +201,14 @@ def _header(settings: BM25Settings, chunks: int) -> IndexHeader:
 
 
 def _write(chunks: ChunkTable, settings: BM25Settings, folder: Path) -> None:
-    """Write Lucene's files; while Lucene indexes one batch without Python's lock, Python analyzes the next."""
     prepare = lucene_analyzer(settings.analyzer).prepare
     ids = chunks.chunk_ids()
-    with LuceneWriter(folder, settings) as writer, ThreadPoolExecutor(1, "lucene-writer") as background:
-        running: Future[None] | None = None
-        for start, end in _batches(chunks.texts):
-            texts = [prepare(text) for text in chunks.texts[start:end]]
-            if running is not None:
-                running.result()
-            running = background.submit(writer.add, ids[start:end], texts, start)
-        if running is not None:
-            running.result()
+    with LuceneWriter(folder, settings) as writer:
 
+        def batch(start: int, end: int) -> tuple[list[str], list[str], int]:
+            return ids[start:end], [prepare(text) for text in chunks.texts[start:end]], start
 
-def _batches(texts: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """Cut texts into ranges of a size that is worth a call and no strain on memory."""
-    start = characters = 0
-    for i, text in enumerate(texts):
-        characters += len(text)
-        if characters >= _BATCH_CHARACTERS or i + 1 - start >= _BATCH_CHUNKS:
-            yield start, i + 1
-            start, characters = i + 1, 0
-    if start < len(texts):
-        yield start, len(texts)
+        in_batches(chunks.texts, batch, lambda made: writer.add(*made))
 
 
 def _first_depth(depth: int, allowed: NDArray[np.bool_]) -> int:

@@ -1,20 +1,19 @@
 """Reading a Lucene index: one text in, the best chunks out as two arrays, for one query or for many on all cores."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from autoindex_haystack.errors import BackendError
 from autoindex_haystack.retrieval.ranking import Hits
 from autoindex_haystack.retrieval.settings import BM25Settings
 from pyserini_backend import handles
 from pyserini_backend.analysis import lucene_analyzer
+from pyserini_backend.fields import CONTENTS
 from pyserini_backend.handles import Handle
-from pyserini_backend.jvm import enter, java, java_class, java_errors, usable
-from pyserini_backend.writer import CONTENTS, ORDINAL, open_directory, similarity
+from pyserini_backend.jvm import enter, java, java_class, java_errors
+from pyserini_backend.reader import LuceneReader, similarity, to_bytes
 
 _NO_LIMIT = 2**31 - 1
 _HITS_A_CALL = 2_000_000
@@ -25,28 +24,24 @@ _FAILURE = "the Lucene index cannot be searched"
 
 
 class LuceneSearcher:
-    """Searches the Lucene files of one index; may be used from several threads at once.
+    """Searches one commit of a Lucene index; may be used from several threads at once.
 
-    :param folder: The folder of Lucene's files.
+    :param reader: The commit; it is closed with the searcher.
     :param settings: BM25 parameters and analyzer.
-    :raises BackendError: If there is no readable index.
+    :param ordinals: int64, shape (documents,): the chunk that each of Lucene's documents is.
+    :raises BackendError: If the index cannot be searched.
     """
 
-    def __init__(self, folder: Path, settings: BM25Settings) -> None:
-        with java(f"the Lucene index in {folder} cannot be opened; build it anew"):
-            directory = open_directory(folder)
-            reader = java_class("org.apache.lucene.index.DirectoryReader").open(directory)
+    def __init__(self, reader: LuceneReader, settings: BM25Settings, ordinals: NDArray[np.int64]) -> None:
+        self.reader, self.ordinals = reader, ordinals
+        with java(_FAILURE):
             kind = java_class("org.apache.lucene.search.IndexSearcher")
             kind.setMaxClauseCount(_NO_LIMIT)  # A query may have any number of terms.
-            searcher = kind(reader, signature="(Lorg/apache/lucene/index/IndexReader;)V")
+            searcher = kind(reader.java_reader, signature="(Lorg/apache/lucene/index/IndexReader;)V")
             searcher.setSimilarity(similarity(settings))
             self._search = handles.method("IndexSearcher", "search", "TopDocs", "Query", "int").bindTo(searcher)
             self._query = _query_maker(lucene_analyzer(settings.analyzer).create())
             self._pack = _packing()
-            self._close_reader = handles.method("IndexReader", "close", "void").bindTo(reader)
-            self._close_directory = handles.method("Directory", "close", "void").bindTo(directory)
-            self.ordinals = _read_ordinals(reader)
-            """int64, shape (documents,): the chunk of each of Lucene's documents."""
         self._functions: dict[int, tuple[Handle, Handle]] = {}
 
     def search(self, text: str, depth: int) -> Hits:
@@ -76,10 +71,7 @@ class LuceneSearcher:
 
     def close(self) -> None:
         """Release the files; closing twice is fine."""
-        if usable():
-            with java_errors("the Lucene index cannot be closed"):
-                handles.call(self._close_reader)
-                handles.call(self._close_directory)
+        self.reader.close()
 
     def _run(self, texts: Sequence[str], limit: int) -> list[bytes]:
         one, many = self._functions.get(limit) or self._new_functions(limit)
@@ -109,27 +101,6 @@ class LuceneSearcher:
         return Hits(self.ordinals[documents[found]], hits[found], len(hits) < limit)
 
 
-def _read_ordinals(reader: Any) -> NDArray[np.int64]:
-    count = reader.maxDoc()
-    if not count:
-        return np.empty(0, np.int64)
-    values = java_class("org.apache.lucene.index.MultiDocValues").getNumericValues(reader, ORDINAL)
-    if values is None:
-        msg = "the Lucene index was not written by AutoIndex: it has no chunk ordinals; build it anew"
-        raise BackendError(msg)
-    seek = handles.method("NumericDocValues", "advanceExact", "boolean", "int")
-    value = handles.as_kind(handles.method("NumericDocValues", "longValue", "long"), "int", "NumericDocValues")
-    value = handles.arrange(value, (0,), "NumericDocValues", "int")
-    read = handles.instance("IntUnaryOperator", handles.after(seek, value).bindTo(values))
-    numbers = handles.static("IntStream", "range", "IntStream", "int", "int")
-    numbers = handles.feed(handles.feed(numbers, 1, handles.constant("int", count)), 0, handles.constant("int", 0))
-    numbers = handles.feed(
-        handles.feed(handles.method("IntStream", "map", "IntStream", "IntUnaryOperator"), 1, read), 0, numbers
-    )
-    packed = handles.call(handles.then(numbers, handles.method("IntStream", "toArray", "int[]"), _bytes_of_ints()))
-    return np.frombuffer(packed.tostring(), ">i4").astype(np.int64)
-
-
 def _query_maker(analyzer: Any) -> Handle:
     """Returns the function from text to query: Anserini's bag of words, each term weighted by how often it occurs."""
     generator = java_class("io.anserini.search.query.BagOfWordsQueryGenerator")()
@@ -146,7 +117,7 @@ def _packing() -> Handle:
     both = handles.static("IntStream", "concat", "IntStream", "IntStream", "IntStream")
     both = handles.feed(handles.feed(both, 1, _each_hit(bits)), 0, _each_hit(documents))
     both = handles.arrange(both, (0, 0), "TopDocs")
-    return handles.then(both, handles.method("IntStream", "toArray", "int[]"), _bytes_of_ints())
+    return handles.then(both, handles.method("IntStream", "toArray", "int[]"), to_bytes("int"))
 
 
 def _each_hit(number: Handle) -> Handle:
@@ -155,13 +126,3 @@ def _each_hit(number: Handle) -> Handle:
     numbers = handles.method("Stream", "mapToInt", "IntStream", "ToIntFunction")
     numbers = handles.feed(numbers, 1, handles.instance("ToIntFunction", number))
     return handles.then(handles.field("TopDocs", "scoreDocs", "ScoreDoc[]"), hits, numbers)
-
-
-def _bytes_of_ints() -> Handle:
-    """Returns the function from ``int[]`` to big-endian ``byte[]``, the one kind of array that pyjnius copies whole."""
-    size = handles.feed(handles.static("Math", "multiplyExact", "int", "int", "int"), 0, handles.constant("int", 4))
-    buffer = handles.then(handles.length("int[]"), size, handles.static("ByteBuffer", "allocate", "ByteBuffer", "int"))
-    put = handles.method("IntBuffer", "put", "IntBuffer", "int[]")
-    put = handles.feed(put, 0, handles.method("ByteBuffer", "asIntBuffer", "IntBuffer"))
-    array = handles.arrange(handles.method("ByteBuffer", "array", "byte[]"), (0,), "ByteBuffer", "int[]")
-    return handles.with_first(buffer, handles.after(put, array))

@@ -15,6 +15,21 @@ def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
+def fill(folder: Path, error: type[BaseException] | None = None, *, force: bool = False) -> None:
+    """Fill a folder and fail when it is half done, if an error is given."""
+    with atomic_folder(folder, force=force) as temporary:
+        (temporary / "half").write_text("")
+        if error:
+            raise error
+
+
+def write(path: Path, error: type[BaseException] | None = None) -> None:
+    with atomic_file(path) as temporary:
+        temporary.write_text("half")
+        if error:
+            raise error
+
+
 def test_a_folder_is_seen_when_it_is_whole(tmp_path):
     with atomic_folder(tmp_path / "deep" / "new") as folder:
         (folder / "file").write_text("x")
@@ -28,9 +43,8 @@ def test_a_folder_that_fails_leaves_nothing_and_changes_nothing(tmp_path, error)
     (tmp_path / "old").mkdir()
     (tmp_path / "old" / "kept").write_text("")
     for name, force in (("new", False), ("old", True)):
-        with pytest.raises(error), atomic_folder(tmp_path / name, force=force) as folder:
-            (folder / "half").write_text("")
-            raise error
+        with pytest.raises(error):
+            fill(tmp_path / name, error, force=force)
     assert names(tmp_path) == ["old"]
     assert names(tmp_path / "old") == ["kept"]
 
@@ -44,8 +58,7 @@ def test_what_is_there_is_replaced_only_when_allowed(tmp_path):
     (tmp_path / "link").symlink_to(tmp_path / "elsewhere")
     for name in ("file", "folder", "link"):
         with pytest.raises(RunError, match="exists; choose another place or replace it with --force"):
-            with atomic_folder(tmp_path / name):
-                pass
+            fill(tmp_path / name)
         with atomic_folder(tmp_path / name, force=True) as folder:
             (folder / "new").write_text("")
         assert names(tmp_path / name) == ["new"]
@@ -68,17 +81,15 @@ def test_a_place_that_cannot_be_replaced_keeps_what_it_has(tmp_path, monkeypatch
     real = Path.rename
 
     def busy(self, target):
-        if self.name.startswith(".old."):
-            if not self.name.endswith(".old"):
-                raise OSError(errno.EBUSY, "Device or resource busy")
+        if self.name.startswith(".old.") and not self.name.endswith(".old"):
+            raise OSError(errno.EBUSY, "Device or resource busy")
         return real(self, target)
 
     monkeypatch.setattr(Path, "rename", busy)
     with pytest.raises(
-        RunError, match="old cannot be replaced .Device or resource busy.; choose another output folder"
+        RunError, match=r"old cannot be replaced \(Device or resource busy\); choose another output folder"
     ):
-        with atomic_folder(tmp_path / "old", force=True):
-            pass
+        fill(tmp_path / "old", force=True)
     assert names(tmp_path) == ["old"]
     assert names(tmp_path / "old") == ["kept"]
 
@@ -88,9 +99,8 @@ def test_a_file_is_replaced_whole_or_not_at_all(tmp_path):
     with atomic_file(path) as temporary:
         temporary.write_text("first")
         assert not path.exists()
-    with pytest.raises(KeyboardInterrupt), atomic_file(path) as temporary:
-        temporary.write_text("half")
-        raise KeyboardInterrupt
+    with pytest.raises(KeyboardInterrupt):
+        write(path, KeyboardInterrupt)
     assert path.read_text() == "first"
     assert names(path.parent) == ["file"]
 
@@ -108,12 +118,10 @@ def test_permissions_are_those_of_the_umask(tmp_path):
 
 def test_places_that_cannot_be_written_are_refused(tmp_path):
     (tmp_path / "file").write_text("")
-    with pytest.raises(RunError, match="cannot write to .*; choose another output folder"):
-        with atomic_folder(tmp_path / "file" / "folder"):
-            pass
-    with pytest.raises(RunError, match="cannot write .*; choose another place"):
-        with atomic_file(tmp_path / "file" / "other"):
-            pass
+    with pytest.raises(RunError, match=r"cannot write to .*; choose another output folder"):
+        fill(tmp_path / "file" / "folder")
+    with pytest.raises(RunError, match=r"cannot write .*; choose another place"):
+        write(tmp_path / "file" / "other")
 
 
 def test_removing_follows_no_link_and_may_be_done_twice(tmp_path):

@@ -51,7 +51,7 @@ def test_the_split_of_a_seed_never_changes():
     assert make_split(NUMBERED, 0).validation == ("q1", "q5", "q9", "q15", "q16", "q19", "q21", "q22", "q23", "q26")
 
 
-@pytest.mark.parametrize("queries", [{"a": "x", "b": "y"}, {name: "the same" for name in "abcdef"}])
+@pytest.mark.parametrize("queries", [{"a": "x", "b": "y"}, dict.fromkeys("abcdef", "the same")])
 def test_too_few_different_queries_cannot_be_split(queries):
     with pytest.raises(CollectionError, match="too few to split"):
         make_split(collection_of(queries))

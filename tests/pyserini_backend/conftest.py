@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,22 +24,58 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="session")
-def run_python(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., subprocess.CompletedProcess[str]]:
-    """Run a script in a Python of its own, since a process can start Java only once."""
+def start_python(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., subprocess.Popen[str]]:
+    """Start a script in a Python of its own, to talk to it, to wait for it or to kill it."""
 
-    def run(
+    def start(
         script: str, *, folder: Path | None = None, options: tuple[str, ...] = (), **environment: str | None
-    ) -> subprocess.CompletedProcess[str]:
+    ) -> subprocess.Popen[str]:
         paths = os.pathsep.join([str(CHECKOUT), str(CHECKOUT / "components")])
         whole = {**os.environ, "PYTHONPATH": paths, **environment}
-        return subprocess.run(
+        return subprocess.Popen(
             [sys.executable, *options, "-c", script],
             env={name: value for name, value in whole.items() if value is not None},
             cwd=folder or tmp_path_factory.mktemp("python"),
-            capture_output=True,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
             text=True,
-            timeout=60,
-            check=False,
         )
 
+    return start
+
+
+@pytest.fixture(scope="session")
+def run_python(start_python: Callable[..., subprocess.Popen[str]]) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Run a script in a Python of its own, since a process can start Java only once."""
+
+    def run(script: str, **how: Any) -> subprocess.CompletedProcess[str]:
+        with start_python(script, **how) as process:
+            try:
+                stdout, stderr = process.communicate(timeout=60)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                raise
+        return subprocess.CompletedProcess(process.args, process.returncode, stdout, stderr)
+
     return run
+
+
+@pytest.fixture
+def check_index() -> Callable[[Path], None]:
+    """Have Lucene itself check its files."""
+
+    def check(folder: Path) -> None:
+        from pyserini_backend import jvm
+        from pyserini_backend.reader import open_directory
+
+        with jvm.java("the index cannot be checked"):
+            directory = open_directory(folder)
+            checker = jvm.java_class("org.apache.lucene.index.CheckIndex")(directory)
+            status = checker.checkIndex()
+            assert status.clean
+            assert not status.missingSegments
+            checker.close()
+            directory.close()
+
+    return check

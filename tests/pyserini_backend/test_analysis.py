@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from autoindex_haystack.retrieval import BM25Settings, ChunkTable
 from autoindex_haystack.retrieval.analyzers import tokenize
 from pyserini_backend import jvm
-from pyserini_backend.analysis import clean_text, joined_tokens, lucene_analyzer, lucene_id
+from pyserini_backend.analysis import clean_text, joined_tokens, lucene_analyzer
 from pyserini_backend.index import LuceneIndex
 
 
@@ -80,13 +80,6 @@ def test_stand_ins_for_long_tokens_equal_no_token() -> None:
     assert stand_in not in tokenize(f"{stand_in} {long}")
     assert found([long, stand_in, stand_in.removeprefix("#")], long) == [0]
     assert joined_tokens("q" * 257) != stand_in
-
-
-def test_ids_reach_lucene_as_they_are_unless_it_cannot_take_them() -> None:
-    assert lucene_id("0001 é \U0001f600#0") == "0001 é \U0001f600#0"
-    assert lucene_id("half \ud83d") == "half \\ud83d"
-    assert "\0" not in lucene_id("with\0nul")
-    assert len(lucene_id("x" * 40_000)) < 100
 
 
 def test_texts_for_lucenes_analyzers_are_made_fit_for_java() -> None:

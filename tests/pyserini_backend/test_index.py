@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from autoindex_haystack.errors import BackendError
 from autoindex_haystack.retrieval import BM25Settings, Bm25sIndex, ChunkTable, get_backend
-from pyserini_backend.index import LuceneIndex, _batches
-from pyserini_backend.writer import LuceneWriter
+from pyserini_backend.index import LuceneIndex
+from pyserini_backend.writer import LuceneWriter, _batches
 
 SETTINGS = BM25Settings()
 TEXTS = ["a heated wing", "a cold engine", "", "the", "wing tips of a heated wing"]

@@ -4,7 +4,7 @@ import math
 import random
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -18,8 +18,9 @@ from autoindex_haystack.retrieval.analyzers import tokenize
 from pyserini_backend import jvm
 from pyserini_backend.analysis import joined_tokens
 from pyserini_backend.index import LuceneIndex
+from pyserini_backend.reader import LuceneReader
 from pyserini_backend.searcher import LuceneSearcher
-from pyserini_backend.writer import LuceneWriter, open_directory
+from pyserini_backend.writer import LuceneWriter
 
 SETTINGS = BM25Settings()
 
@@ -103,7 +104,10 @@ def test_each_score_belongs_to_its_chunk_after_many_flushes_and_merges(tmp_path:
         if merged:
             writer.merge()
     assert segments(tmp_path) == 1 if merged else segments(tmp_path) > 1
-    searcher = LuceneSearcher(tmp_path, SETTINGS)
+    reader = LuceneReader(tmp_path)
+    ordinals = reader.numbers("ordinal")
+    assert ordinals is not None
+    searcher = LuceneSearcher(reader, SETTINGS, ordinals)
     asked = list(range(0, len(texts), 7))
     found = searcher.search_many([f"own{n}" for n in asked], 5)
     assert [hits.ordinals.tolist() for hits in found] == [[n] for n in asked]
@@ -111,16 +115,9 @@ def test_each_score_belongs_to_its_chunk_after_many_flushes_and_merges(tmp_path:
     searcher.close()
 
 
-def test_lucene_finds_nothing_wrong_with_the_index(tmp_path: Path) -> None:
+def test_lucene_finds_nothing_wrong_with_the_index(tmp_path: Path, check_index: Callable[[Path], None]) -> None:
     LuceneIndex.build(ChunkTable.of_texts(random_texts(6, 500)), SETTINGS, tmp_path / "index").close()
-    with jvm.java("the index cannot be checked"):
-        directory = open_directory(tmp_path / "index" / "lucene")
-        checker = jvm.java_class("org.apache.lucene.index.CheckIndex")(directory)
-        status = checker.checkIndex()
-        assert status.clean
-        assert not status.missingSegments
-        checker.close()
-        directory.close()
+    check_index(tmp_path / "index" / "lucene")
 
 
 def test_ties_at_the_cut_do_not_decide_the_ranking() -> None:

@@ -77,7 +77,7 @@ def test_an_engine_whose_package_is_missing_is_refused_with_what_to_do(monkeypat
     broken = EntryPoint("broken", "no_such_package:Index", index.ENTRY_POINT_GROUP)
     monkeypatch.setattr(index, "entry_points", lambda group: [broken])
     with pytest.raises(
-        BackendError, match="the broken engine cannot be imported .*no_such_package.*; run `autoindex doctor`"
+        BackendError, match=r"the broken engine cannot be imported .*no_such_package.*; run `autoindex doctor`"
     ):
         get_backend("broken")
     assert backend_names() == ["broken"]

@@ -95,6 +95,14 @@ def test_rankings_are_those_of_the_model_when_the_pool_has_to_be_deepened(shallo
     check_model()
 
 
+def test_a_chunk_outside_the_pool_that_ties_only_after_rounding_is_found(monkeypatch):
+    monkeypatch.setattr(ranking, "_MARGIN", 1)
+    monkeypatch.setattr(ranking, "MAXP_DEPTH", 1)
+    index = Scored([1.00004, 1.00003, 1.00002], range(3), ["y", "z", "a"])
+    assert rank_chunks(index, ["q"], 1)[0].ordinals.tolist() == [2]
+    assert rank_documents(index, ["q"], 1)[0].ordinals.tolist() == [2]
+
+
 def test_a_tie_at_the_cut_is_fetched_to_its_end(shallow):
     """200 chunks tie; the engine would give any of them, the ids say which."""
     ids = [f"{n:03}" for n in reversed(range(200))]

@@ -70,7 +70,7 @@ def test_an_exception_comes_with_the_program_s_own_traceback(run):
 
 @pytest.mark.parametrize("leave", ["sys.exit()", "sys.exit(0)", "raise SystemExit('bye')", "sys.exit('bye')"])
 def test_sys_exit_is_an_error_like_another(run, leave):
-    with pytest.raises(ProgramError, match="the program called sys.exit; .* at document second"):
+    with pytest.raises(ProgramError, match=r"the program called sys\.exit; .* at document second"):
         run(at_second(leave))
 
 
@@ -110,7 +110,7 @@ def test_a_program_that_is_slow_at_every_document_is_stopped_by_the_limit_of_the
     slow = program(
         "began = clock()\nwhile clock() - began < 0.05: pass", module="clock = reach('sys').modules['time'].time"
     )
-    with pytest.raises(ProgramError, match="the program ran longer than 0.7 seconds at document d"):
+    with pytest.raises(ProgramError, match=r"the program ran longer than 0\.7 seconds at document d"):
         run(slow, [Document(f"d{i}", "") for i in range(300)], limits=Limits(seconds=0.7, document_seconds=0.6))
 
 
@@ -137,7 +137,7 @@ def chunks_of(number: str, text: str) -> Program:
 def test_a_document_may_have_10_000_chunks_and_no_more(run):
     assert len(run(chunks_of("10_000", "'word'")).chunks) == 10_002
     with pytest.raises(
-        ProgramError, match="returned 10,001 chunks for one document; at most 10,000 .* at document second"
+        ProgramError, match=r"returned 10,001 chunks for one document; at most 10,000 .* at document second"
     ):
         run(chunks_of("10_001", "''"))
 
@@ -256,7 +256,7 @@ def test_children_of_a_program_end_with_it(run):
     forking = at_second(
         "\n    if reach('fork')() == 0: reach('sys').modules['time'].sleep(60)\n    while True: pass",
     )
-    with pytest.raises(ProgramError, match="longer than 0.6 seconds at document second"):
+    with pytest.raises(ProgramError, match=r"longer than 0\.6 seconds at document second"):
         run(forking, limits=Limits(document_seconds=0.6, seconds=20))
 
 

@@ -61,7 +61,11 @@ def test_nothing_that_calibrate_did_besides_is_left_in_the_worker(texts):
 
 
 def test_the_documents_may_be_read_more_than_once_and_not_to_the_end():
-    body = "first = [d.doc_id for d in docs]\nfor d in docs: break\nreturn {'n': len(docs), 'same': [d.doc_id for d in docs] == first}"
+    body = """
+first = [d.doc_id for d in docs]
+for d in docs: break
+return {'n': len(docs), 'same': [d.doc_id for d in docs] == first}
+"""
     assert calibrate(calibrating(body)) == {"n": 3, "same": True}
 
 
@@ -131,9 +135,15 @@ def test_a_worker_that_is_gone_is_told():
 
 def test_calibrating_has_the_time_of_a_whole_corpus_and_no_more():
     """Thinking long after the last document, or at one of them, is no fault of that document."""
-    slow = "clock = reach('sys').modules['time'].time\nbegan = clock()\nfor d in docs:\n    while clock() - began < 0.6: pass\nreturn {'x': 1}"
+    slow = """
+clock = reach('sys').modules['time'].time
+began = clock()
+for d in docs:
+    while clock() - began < 0.6: pass
+return {'x': 1}
+"""
     assert calibrate(calibrating(slow), limits=Limits(seconds=20, document_seconds=0.2)) == {"x": 1}
-    with pytest.raises(ProgramError, match="the program ran longer than 0.5 seconds; it was stopped"):
+    with pytest.raises(ProgramError, match=r"the program ran longer than 0\.5 seconds; it was stopped"):
         calibrate(calibrating("list(docs)\nwhile True: pass"), limits=Limits(seconds=0.5))
 
 

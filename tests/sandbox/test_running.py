@@ -110,14 +110,14 @@ def test_a_part_of_the_documents_can_be_run_also_backwards_and_in_batches(texts)
 
 def test_metadata_comes_back_only_where_it_differs_from_the_document_s_and_when_asked_for(run):
     documents = [Document("a", "x", {"title": "T", "n": [1, None]})]
-    for given, expected in (
+    for metadata, expected in (
         ("doc.metadata", None),
         ("dict(doc.metadata)", None),
         ("{}", None),
         ("{**doc.metadata, 'x': 'ü'}", {"title": "T", "n": [1, None], "x": "ü"}),
         ("doc.metadata.update(x=1) or doc.metadata", {"title": "T", "n": [1, None], "x": 1}),
     ):
-        changing = program(f"chunks.append(Chunk('0', doc.doc_id, '', {given}))")
+        changing = program(f"chunks.append(Chunk('0', doc.doc_id, '', {metadata}))")
         assert run(changing, documents, how={"metadata": True}).metadata == [expected]
         assert run(changing, documents).metadata == []
 
@@ -239,7 +239,7 @@ def test_a_program_inherits_only_the_descriptors_it_needs(run):
 
 def test_the_documents_cannot_be_changed_by_a_program(run):
     body = "reach('pwrite')(3, b'changed', 100); chunks.append(Chunk('0', doc.doc_id, ''))"
-    with pytest.raises(ProgramError, match="OSError: .* Bad file descriptor"):
+    with pytest.raises(ProgramError, match=r"OSError: .* Bad file descriptor"):
         run(program(body))
 
 
@@ -267,7 +267,7 @@ def test_a_worker_s_processor_time_is_limited_anew_for_every_piece_of_work():
 while modules['time'].process_time() < float(doc.text): pass
 chunks.append(Chunk('0', doc.doc_id, str(modules['resource'].getrlimit(0)[0])))
 """
-    with DocumentFile([Document("a", "1.1"), Document("b", "0")]) as file:
-        with ProgramRunner(program(body, module), file, limits=SHORT) as runner:
-            first, second = (int(runner.run(ordinals=range(n, n + 1)).chunks.texts[0]) for n in range(2))
+    documents = [Document("a", "1.1"), Document("b", "0")]
+    with DocumentFile(documents) as file, ProgramRunner(program(body, module), file, limits=SHORT) as runner:
+        first, second = (int(runner.run(ordinals=range(n, n + 1)).chunks.texts[0]) for n in range(2))
     assert SHORT.seconds <= first < second

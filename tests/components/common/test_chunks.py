@@ -67,6 +67,13 @@ def test_the_original_meta_is_kept_twice_only_where_it_must_be() -> None:
     assert added.meta["section"] == 1
 
 
+def test_a_value_that_is_equal_but_of_another_type_comes_back_as_it_was() -> None:
+    source = Document(id="doc", content="text", meta={"n": 1})
+    [chunk] = make_chunks(source, ["a"], [{"n": True}], "hash")
+    assert chunk.meta["n"] is True
+    assert type(restore_source(chunk, chunk, 1.0).meta["n"]) is int
+
+
 def test_chunks_share_nothing_with_their_document_or_each_other() -> None:
     source = Document(id="doc", content="text", meta={"tags": ["a"], SPLIT_ID: {"x": 1}})
     first, second = make_chunks(source, ["a", "b"], [None, None], "hash")

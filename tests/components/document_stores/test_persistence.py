@@ -103,14 +103,17 @@ def test_a_saved_index_is_loaded_and_searches_the_same(store_class, folder, neve
 
 def test_only_the_index_of_the_present_state_stays(store_class, folder) -> None:
     store = store_class(str(folder))
-    (folder / ".index-left-by-a-kill").mkdir(parents=True)
+    unfinished, foreign = folder / f".index-{'0' * 32}.x1y2", folder / "index-bm25s"
+    for path in (unfinished, foreign):
+        path.mkdir(parents=True)
     names = set()
     for i in range(3):
         store.write_documents([Document(id=f"{i}", content=f"wing {i}")])
         assert len(store.search("wing")) == i + 1
-        [index] = folder.glob("*index-*")
+        [index] = set(folder.glob("*index-*")) - {foreign}
         names.add(index.name)
     assert len(names) == 3
+    assert foreign.is_dir()
 
 
 def test_a_damaged_index_is_built_again(store_class, folder) -> None:
@@ -225,12 +228,16 @@ def test_a_document_that_is_no_json_is_named_and_nothing_is_written(folder) -> N
 def test_a_log_of_old_versions_is_written_anew(folder) -> None:
     store, reader = Bm25sDocumentStore(str(folder)), Bm25sDocumentStore(str(folder))
     documents = [Document(id=f"{i}", content="x" * 100) for i in range(100)]
+    unfinished = folder / ".documents.log.left-by-a-kill"
+    unfinished.parent.mkdir(parents=True)
+    unfinished.touch()
     sizes = []
     for _ in range(30):
         store.write_documents(documents, policy=DuplicatePolicy.OVERWRITE)
         sizes.append((folder / "documents.log").stat().st_size)
         assert reader.count_documents() == 100
     assert max(sizes) < 16 * sizes[0]
+    assert not unfinished.exists()
     assert len(contents(Bm25sDocumentStore(str(folder)))) == 100
 
 

@@ -128,13 +128,3 @@ print([(document.id, document.score) for document in Store(sys.argv[1]).search_d
     command = [sys.executable, "-c", script, str(folder)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True, cwd=tmp_path)
     assert done.stdout.strip() == str([(document.id, document.score) for document in store.search("heated wing")])
-
-
-@pytest.mark.parametrize("at", ["index-", ".index-"])
-def test_a_kill_while_saving_the_index_leaves_a_store_that_works(tmp_path: Path, at: str) -> None:
-    folder = tmp_path / "store"
-    Bm25sDocumentStore(str(folder)).write_documents([Document(id="a", content="wing")])
-    (folder / f"{at}unfinished").mkdir()
-    store = Bm25sDocumentStore(str(folder))
-    assert [document.id for document in store.search("wing")] == ["a"]
-    assert not (folder / f"{at}unfinished").exists()

@@ -36,9 +36,15 @@ _PLAIN = frozenset({str, int, float, bool, type(None)})
 _RESERVED = frozenset({SOURCE_ID, SPLIT_ID, PROGRAM_SHA256, SPLIT_COUNT, SOURCE_CONTENT, SOURCE_META})
 
 
-def copy_meta(meta: dict[str, Any]) -> dict[str, Any]:
-    """Returns a deep copy of a meta, quickly where its values are plain."""
-    return {key: value if type(value) in _PLAIN else deepcopy(value) for key, value in meta.items()}
+def copy_meta(meta: dict[str, Any], *, without: frozenset[str] = frozenset()) -> dict[str, Any]:
+    """Returns a deep copy of a meta, quickly where its values are plain.
+
+    :param meta: The meta.
+    :param without: Keys to leave out.
+    """
+    return {
+        key: value if type(value) in _PLAIN else deepcopy(value) for key, value in meta.items() if key not in without
+    }
 
 
 def is_document_list(value: object) -> bool:
@@ -69,7 +75,7 @@ def make_chunks(
     """
     chunks = []
     for split_id, (text, own) in enumerate(zip(texts, metadata, strict=True)):
-        meta = copy_meta({key: value for key, value in source.meta.items() if key not in _RESERVED})
+        meta = copy_meta(source.meta, without=_RESERVED)
         meta |= {key: value for key, value in (own or {}).items() if key not in _RESERVED}
         meta |= {SOURCE_ID: source.id, SPLIT_ID: split_id, PROGRAM_SHA256: program_sha256}
         if split_id == 0:
@@ -100,11 +106,10 @@ def restore_source(first: Document, best: Document, score: float) -> Document:
     if not _keeps_source(first):
         found = first if first.id == source_id else best
         return replace(found, meta=copy_meta(found.meta) | {BEST_CHUNK: best_chunk}, score=score)
-    meta = first.meta.get(SOURCE_META)
-    if meta is None:
-        meta = {key: value for key, value in first.meta.items() if key not in _RESERVED}
-    restored = copy_meta(meta) | {BEST_CHUNK: best_chunk}
-    return Document(id=source_id, content=first.meta[SOURCE_CONTENT], meta=restored, score=score)
+    kept = first.meta.get(SOURCE_META)
+    meta = copy_meta(first.meta, without=_RESERVED) if kept is None else copy_meta(kept)
+    meta[BEST_CHUNK] = best_chunk
+    return Document(id=source_id, content=first.meta[SOURCE_CONTENT], meta=meta, score=score)
 
 
 def stale_chunk_ids(old_first: Document | None, new_first: Document) -> list[str]:
@@ -127,5 +132,5 @@ def _keeps_source(chunk: Document) -> bool:
 
 
 def _adds(own: dict[str, Any] | None, meta: dict[str, Any]) -> bool:
-    """Whether a program's metadata says anything that the document's meta does not say."""
-    return any(key not in meta or meta[key] != value for key, value in (own or {}).items())
+    """Whether a program's metadata says anything that the document's meta does not say; 1 and True are not the same."""
+    return any(key not in meta or repr(meta[key]) != repr(value) for key, value in (own or {}).items())

@@ -140,6 +140,8 @@ class DocumentLog:
         """
         transaction = Transaction(written=list(documents))
         try:
+            for unfinished in self._folder.glob(f".{_LOG}.*"):
+                unfinished.unlink()
             with atomic_file(self._path) as temporary, temporary.open("wb") as file:
                 file.write(self._header_line())
                 _write(file, transaction)

@@ -1,5 +1,6 @@
 """Engine indexes that a document store keeps beside its log, so that another process need not build them again."""
 
+import re
 import weakref
 from pathlib import Path
 
@@ -13,7 +14,9 @@ from haystack_integrations.document_stores.autoindex.chunk_rows import ChunkRows
 
 logger = logging.getLogger(__name__)
 
-_PREFIX, _LOCK = "index-", "index.lock"
+_LOCK = "index.lock"
+_NAME = re.compile(r"index-[0-9a-f]{32}|\.index-[0-9a-f]{32}\..*")
+"""Folders of indexes, finished or not. A user may have given a folder that holds others; those are not touched."""
 
 
 class OpenIndex:
@@ -55,7 +58,7 @@ class IndexCache:
         return OpenIndex(index, rows.digest)
 
     def _place(self, rows: ChunkRows) -> Path | None:
-        return None if self._folder is None else self._folder / f"{_PREFIX}{rows.digest}"
+        return None if self._folder is None else self._folder / f"index-{rows.digest}"
 
     def _load(self, rows: ChunkRows) -> Index | None:
         place = self._place(rows)
@@ -79,8 +82,9 @@ class IndexCache:
         try:
             # Whoever holds the lock has made every other folder; what it left unfinished is free to go.
             with FileLock(place.parent / _LOCK, timeout=0):
-                for stale in (*place.parent.glob(f"{_PREFIX}*/"), *place.parent.glob(f".{_PREFIX}*/")):
-                    remove(stale)
+                for other in place.parent.iterdir():
+                    if _NAME.fullmatch(other.name):
+                        remove(other)
                 index.save(place)
         except Timeout:
             logger.debug("Another process is saving the index of {folder}", folder=str(place.parent))

@@ -1,0 +1,196 @@
+"""Reading the files of a Lucene index as one commit left them: what each of its documents is."""
+
+import json
+import os
+import weakref
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from autoindex_haystack.errors import BackendError
+from autoindex_haystack.retrieval.settings import BM25Settings
+from pyserini_backend import handles
+from pyserini_backend.fields import CONTENTS, NOTE
+from pyserini_backend.handles import SEPARATOR, Handle
+from pyserini_backend.jvm import java, java_class, java_errors, usable
+
+
+class LuceneReader:
+    """One commit of a Lucene index; what is written later does not change it.
+
+    :param folder: The folder of Lucene's files.
+    :param opened: The reader in Java, if it is open already.
+    :raises BackendError: If there is no readable index.
+    """
+
+    def __init__(self, folder: Path, opened: Any = None) -> None:
+        self.folder = folder
+        self._failure = f"the Lucene index in {folder} cannot be opened"
+        with java(f"{self._failure}; build it anew"):
+            if opened is None:
+                opened = java_class("org.apache.lucene.index.DirectoryReader").open(open_directory(folder))
+            self.java_reader = opened
+            close = handles.method("IndexReader", "close", "void").bindTo(opened)
+            self.size: int = opened.maxDoc()
+            """How many documents there are, deleted ones counted too."""
+            self.deleted: int = opened.numDeletedDocs()
+            """How many of them are deleted."""
+        self._release = weakref.finalize(self, _close, close, os.getpid())
+
+    @property
+    def closed(self) -> bool:
+        """Whether it was closed."""
+        return not bool(self._release.alive)
+
+    def newer(self) -> "LuceneReader | None":
+        """Returns a reader of the newest commit; None if this is the one."""
+        with java(self._failure):
+            opened = java_class("org.apache.lucene.index.DirectoryReader").openIfChanged(
+                self.java_reader,
+                signature="(Lorg/apache/lucene/index/DirectoryReader;)Lorg/apache/lucene/index/DirectoryReader;",
+            )
+            return None if opened is None else LuceneReader(self.folder, opened)
+
+    def note(self) -> dict[str, Any]:
+        """Returns what our writer noted with the commit; nothing if it was not ours."""
+        with java(self._failure):
+            written = self.java_reader.getIndexCommit().getUserData().get(NOTE)
+        return dict(json.loads(written)) if written else {}
+
+    def has_contents(self) -> bool:
+        """Whether any document has a text that can be searched as Anserini's are."""
+        with java(self._failure):
+            return self.java_reader.getDocCount(CONTENTS) > 0
+
+    def live(self) -> NDArray[np.bool_]:
+        """Returns which documents are not deleted; bool, shape (size,)."""
+        with java(self._failure):
+            bits = java_class("org.apache.lucene.index.MultiBits").getLiveDocs(self.java_reader)
+            if bits is None:
+                return np.ones(self.size, np.bool_)
+            get = handles.as_kind(handles.method("Bits", "get", "boolean", "int").bindTo(bits), "long", "int")
+            return self._numbers(get).astype(np.bool_)
+
+    def numbers(self, field: str) -> NDArray[np.int64] | None:
+        """Returns a number of each document; int64, shape (size,); None if the index has no such field.
+
+        :param field: A field with numeric doc values.
+        """
+        if not self.size:
+            return np.empty(0, np.int64)
+        with java(self._failure):
+            values = _doc_values("getNumericValues", self.java_reader, field)
+            if values is None:
+                return None
+            return self._numbers(_at("NumericDocValues", "longValue", "long").bindTo(values))
+
+    def strings(self, field: str) -> list[str] | None:
+        """Returns a text of each document; None if the index has no such field.
+
+        :param field: A field with binary doc values.
+        :raises BackendError: If a text contains what separates texts on their way from Java.
+        """
+        if not self.size:
+            return []
+        with java(self._failure):
+            values = _doc_values("getBinaryValues", self.java_reader, field)
+            if values is None:
+                return None
+            value = handles.then(
+                _at("BinaryDocValues", "binaryValue", "BytesRef").bindTo(values),
+                handles.method("BytesRef", "utf8ToString", "String"),
+            )
+            packed = handles.call(_joined_strings(value, self.size)).tostring()
+        texts = str(packed, "utf-8").split(SEPARATOR)
+        if len(texts) != self.size:
+            msg = f"{self._failure}: an id in it contains a NUL"
+            raise BackendError(msg)
+        return texts
+
+    def close(self) -> None:
+        """Release the files; closing twice is fine."""
+        self._release()
+
+    def _numbers(self, value: Handle) -> NDArray[np.int64]:
+        """Returns a function of the document numbers 0 to size - 1 in bulk."""
+        each = handles.feed(
+            handles.method("IntStream", "mapToLong", "LongStream", "IntToLongFunction"),
+            1,
+            handles.instance("IntToLongFunction", value),
+        )
+        array = handles.then(
+            handles.feed(each, 0, _documents(self.size)), handles.method("LongStream", "toArray", "long[]")
+        )
+        packed = handles.call(handles.then(array, to_bytes("long")))
+        return np.frombuffer(packed.tostring(), ">i8").astype(np.int64)
+
+
+def open_directory(folder: Path) -> Any:
+    """Returns a folder as Lucene's ``FSDirectory``; within :func:`pyserini_backend.jvm.java`."""
+    path = java_class("java.io.File")(str(folder), signature="(Ljava/lang/String;)V").toPath()
+    return java_class("org.apache.lucene.store.FSDirectory").open(path)
+
+
+def holds_index(folder: Path) -> bool:
+    """Whether a folder holds a commit of a Lucene index."""
+    with java(f"the folder {folder} cannot be read"):
+        return bool(java_class("org.apache.lucene.index.DirectoryReader").indexExists(open_directory(folder)))
+
+
+def similarity(settings: BM25Settings) -> Any:
+    """Returns Lucene's BM25 with the parameters of the settings."""
+    kind = java_class("org.apache.lucene.search.similarities.BM25Similarity")
+    return kind(settings.k1, settings.b, signature="(FF)V")
+
+
+def to_bytes(kind: str) -> Handle:
+    """Returns the function from an array of ``int`` or ``long`` to big-endian ``byte[]``, the one kind of array that
+    pyjnius copies whole.
+    """
+    width, buffer_kind = (4, "IntBuffer") if kind == "int" else (8, "LongBuffer")
+    size = handles.feed(handles.static("Math", "multiplyExact", "int", "int", "int"), 0, handles.constant("int", width))
+    buffer = handles.then(
+        handles.length(f"{kind}[]"), size, handles.static("ByteBuffer", "allocate", "ByteBuffer", "int")
+    )
+    put = handles.method(buffer_kind, "put", buffer_kind, f"{kind}[]")
+    put = handles.feed(put, 0, handles.method("ByteBuffer", f"as{buffer_kind}", buffer_kind))
+    array = handles.arrange(handles.method("ByteBuffer", "array", "byte[]"), (0,), "ByteBuffer", f"{kind}[]")
+    return handles.with_first(buffer, handles.after(put, array))
+
+
+def _doc_values(getter: str, reader: Any, field: str) -> Any:
+    return getattr(java_class("org.apache.lucene.index.MultiDocValues"), getter)(reader, field)
+
+
+def _at(owner: str, name: str, returns: str) -> Handle:
+    """Returns the function (doc values, document) that gives the document's value."""
+    value = handles.arrange(handles.method(owner, name, returns), (0,), owner, "int")
+    return handles.after(handles.method(owner, "advanceExact", "boolean", "int"), value)
+
+
+def _documents(count: int) -> Handle:
+    """Returns the function that gives the stream of the numbers 0 to count - 1."""
+    numbers = handles.static("IntStream", "range", "IntStream", "int", "int")
+    return handles.feed(handles.feed(numbers, 1, handles.constant("int", count)), 0, handles.constant("int", 0))
+
+
+def _joined_strings(value: Handle, count: int) -> Handle:
+    """Returns the function that gives the strings of the documents 0 to count - 1 in UTF-8, with separators."""
+    each = handles.method("IntStream", "mapToObj", "Stream", "IntFunction")
+    strings = handles.feed(handles.feed(each, 1, handles.instance("IntFunction", value)), 0, _documents(count))
+    joining = handles.static("Collectors", "joining", "Collector", "CharSequence").bindTo(SEPARATOR)
+    collect = handles.feed(handles.method("Stream", "collect", "Object", "Collector"), 1, joining)
+    joined = handles.as_kind(handles.then(strings, collect), "String")
+    encode = handles.method("String", "getBytes", "byte[]", "Charset")
+    utf8 = java_class("java.nio.charset.StandardCharsets").UTF_8
+    encode = handles.feed(encode, 1, handles.constant("Charset", utf8))
+    return handles.then(joined, encode)
+
+
+def _close(close: Handle, process: int) -> None:
+    if os.getpid() == process and usable():  # A forked child must not take the files from its parent.
+        with suppress(BackendError), java_errors("the Lucene index cannot be closed"):
+            handles.call(close)
