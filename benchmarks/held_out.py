@@ -6,19 +6,17 @@ runs ``autoindex optimize`` with its defaults on each collection and writes a ro
 folder is kept under ``--runs`` (a temporary folder when not given).
 """
 
-import json
-import os
 import statistics
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import click
+from commands import COLLECTIONS, run_json
 
-COLLECTIONS = "cranfield theoremqa npl_vaswani medquad_liveqa debian_blends mdn_webfeatures gcide_reverse_full".split()
+METRICS = ("recall@100", "ndcg@10")
 HEAD = (
-    "| collection | Recall@100 | learned | | nDCG@10 | learned | | adopted | seconds |\n"
+    "| collection | Recall@100 | learned | gain | nDCG@10 | learned | gain | adopted | seconds |\n"
     "|---|---|---|---|---|---|---|---|---|"
 )
 
@@ -32,43 +30,34 @@ HEAD = (
 def main(datasets: Path, names: tuple[str, ...], split_seed: int, runs: Path | None, out: Path | None) -> None:
     """Learn on each collection of DATASETS and tell the held-out figures."""
     runs = runs or Path(tempfile.mkdtemp(prefix="autoindex-runs-"))
-    rows = []
+    results = []
     for name in names:
-        result = optimize(datasets / name, runs / f"{name}-{split_seed}", split_seed)
-        rows.append(result)
+        run = runs / f"{name}-{split_seed}"
+        result = run_json("optimize", datasets / name, "--out", run, "--split-seed", split_seed, "--force")
+        results.append(result)
         click.echo(row(result), err=True)
-    table = "\n".join([HEAD, *map(row, rows), mean_row(rows)]) + "\n"
+    table = "\n".join([HEAD, *map(row, results), means(results)]) + "\n"
     click.echo(table)
     if out:
         out.write_text(table, encoding="utf-8")
 
 
-def optimize(collection: Path, run: Path, split_seed: int) -> dict:
-    """Run the command line and read what it prints."""
-    command = [sys.executable, "-m", "autoindex_haystack.cli", "optimize", str(collection), "--out", str(run)]
-    command += ["--split-seed", str(split_seed), "--force", "--json"]
-    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, env={**os.environ})
-    return json.loads(done.stdout)
-
-
-def row(result: dict) -> str:
+def row(result: dict[str, Any]) -> str:
     """One line of the table."""
     before, after = result["baseline"]["held_out"], result["learned"]["held_out"]
     cells = []
-    for metric in ("recall@100", "ndcg@10"):
+    for metric in METRICS:
         cells += [f"{before[metric]:.3f}", f"{after[metric]:.3f}", f"{gain(result, metric):+.1%}"]
     return f"| {result['collection']} | {' | '.join(cells)} | {result['adopted']} | {result['seconds']['total']:.0f} |"
 
 
-def mean_row(results: list[dict]) -> str:
+def means(results: list[dict[str, Any]]) -> str:
     """The line of the mean relative gains."""
-    recall, ndcg = (
-        statistics.fmean(gain(result, metric) for result in results) for metric in ("recall@100", "ndcg@10")
-    )
+    recall, ndcg = (statistics.fmean(gain(result, metric) for result in results) for metric in METRICS)
     return f"| mean | | | {recall:+.1%} | | | {ndcg:+.1%} | | |"
 
 
-def gain(result: dict, metric: str) -> float:
+def gain(result: dict[str, Any], metric: str) -> float:
     """The relative held-out gain."""
     before = result["baseline"]["held_out"][metric]
     return result["learned"]["held_out"][metric] / before - 1 if before else 0.0
