@@ -26,6 +26,7 @@ from pyserini_backend.searcher import LuceneSearcher
 from pyserini_backend.writer import LuceneWriter, in_batches
 
 _FORMAT = 1
+_LUCENES_NAMES = ("_", "segments", "pending_segments", "write.lock")
 _OTHERS_SECONDS = 10.0
 """How long to wait for another process that makes the index at the same moment."""
 
@@ -95,7 +96,7 @@ class UpdatableLuceneIndex(UpdatableIndex):
         """Make an empty index where there is none yet. Two processes may do so at once: one makes it."""
         end = time.monotonic() + _OTHERS_SECONDS
         while not holds_index(self.folder):
-            others = [path.name for path in self.folder.glob("*") if path.name != "write.lock"]
+            others = [path.name for path in self.folder.glob("*") if not path.name.startswith(_LUCENES_NAMES)]
             if others:
                 msg = f"{self.folder} holds no Lucene index but other files ({others[0]}); choose another folder"
                 raise BackendError(msg)

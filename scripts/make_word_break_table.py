@@ -1,4 +1,4 @@
-"""Make ``autoindex_haystack/retrieval/lucene_analysis/word_break_table.py`` anew, by asking Lucene about every code point.
+"""Make the table of ``autoindex_haystack.retrieval.lucene_analysis`` anew, by asking Lucene about every code point.
 
 Run it after a change of Pyserini's version (it takes a minute)::
 
@@ -52,10 +52,9 @@ FIRST_CONTEXTS = ("@", "A@", "A@A", "N@N", "H@H", "@R", "@B")
 """Enough to tell class O from all others."""
 
 CONTEXTS = (
-    *("@X", "@V", "@W", "@B", "@ZE", "@VZE", "@MZE", "@@", "@A", "A@", "@N", "N@", "@K", "K@", "@S", "S@", "@E", "E@", "E@X"),
-    *("A@A", "N@N", "H@H", "H@", "U@", "@U", "R@", "R@R", "@R", "G@", "EZ@", "EV@", "EVZ@", "EVY@"),
-    *("EV@F", "@YF", "@VYF", "G@B", "HQ@", "@Q", "@QA", "@DH", "@JA", "@JN", "@LA", "@IN"),
-)
+    "@X @V @W @B @ZE @VZE @MZE @@ @A A@ @N N@ @K K@ @S S@ @E E@ E@X A@A N@N H@H H@ U@ @U R@ R@R @R G@ EZ@ EV@ EVZ@ "
+    "EVY@ EV@F @YF @VYF G@B HQ@ @Q @QA @DH @JA @JN @LA @IN"
+).split()
 SEPARATOR = "qzq"
 """A word between two contexts; no context has it."""
 

@@ -70,7 +70,7 @@ def make_split(collection: Collection, seed: int = 0) -> Split:
     )
 
 
-def load_split(path: Path, collection: Collection) -> Split:
+def load_split(path: str | Path, collection: Collection) -> Split:
     """Read a split and check that it fits the collection.
 
     :param path: A file that :meth:`Split.save` wrote, or a run folder that holds ``split.json``.
@@ -78,6 +78,7 @@ def load_split(path: Path, collection: Collection) -> Split:
     :returns: The split.
     :raises CollectionError: If the file is missing, broken, names unknown queries or names a query twice.
     """
+    path = Path(path)
     path = path / "split.json" if path.is_dir() else path
     try:
         split = Split.model_validate_json(path.read_bytes())

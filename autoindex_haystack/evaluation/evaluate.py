@@ -50,7 +50,7 @@ def resolve_program(given: str | Path | Program | FrozenComponent) -> ResolvedPr
 
 
 def choose_queries(
-    collection: Collection, queries: QuerySet, split: Split | Path | None = None, split_seed: int = 0
+    collection: Collection, queries: QuerySet, split: Split | str | Path | None = None, split_seed: int = 0
 ) -> Sequence[str]:
     """Choose the queries of one part of the split.
 
@@ -65,7 +65,7 @@ def choose_queries(
         return list(collection.queries)
     if split is None:
         split = make_split(collection, split_seed)
-    elif isinstance(split, Path):
+    elif not isinstance(split, Split):
         split = load_split(split, collection)
     return split.validation if queries == "validation" else split.held_out
 
@@ -75,7 +75,7 @@ def evaluate(
     program: str | Path | Program | FrozenComponent = "builtin:full_document",
     *,
     queries: QuerySet = "all",
-    split: Split | Path | None = None,
+    split: Split | str | Path | None = None,
     split_seed: int = 0,
     bm25: BM25Settings | None = None,
     backend: str = "bm25s",

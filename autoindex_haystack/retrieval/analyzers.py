@@ -146,7 +146,7 @@ class _Numbers(dict[str, int]):
         self._tokens = tokens
         self.vocabulary: dict[str, int] = {}
         self.several: list[Sequence[int]] = [(), ()]
-        """The first is for a piece that is too long to be kept, until the next one; the second for those without tokens."""
+        """The first is for a piece too long to be kept, until the next one; the second for pieces without tokens."""
 
     def __missing__(self, piece: str) -> int:
         vocabulary = self.vocabulary

@@ -61,7 +61,7 @@ def test_a_split_is_written_and_read_back_also_from_a_run_folder(tmp_path):
     split = make_split(NUMBERED, 7)
     split.save(tmp_path / "deep" / "split.json")
     assert load_split(tmp_path / "deep" / "split.json", NUMBERED) == split
-    assert load_split(tmp_path / "deep", NUMBERED) == split
+    assert load_split(tmp_path / "deep", NUMBERED) == load_split(str(tmp_path / "deep"), NUMBERED) == split
     assert [path.name for path in (tmp_path / "deep").iterdir()] == ["split.json"]
 
 

@@ -157,7 +157,8 @@ def test_queries_are_chosen_by_the_split(small, tmp_path):
     assert (len(validation), len(held_out)) == (1, 2)
     assert validation | held_out == everything
     (tmp_path / "split.json").write_text('{"collection": "small", "validation": ["q3"], "held_out": ["q1"]}')
-    assert choose_queries(small, "validation", tmp_path / "split.json") == ("q3",)
+    for split in (tmp_path / "split.json", str(tmp_path)):
+        assert choose_queries(small, "validation", split) == ("q3",)
     assert evaluate(small, queries="held-out", split=tmp_path / "split.json").scores.keys() == {"q1"}
     with pytest.raises(CollectionError, match="does not exist"):
         choose_queries(small, "validation", tmp_path / "nothing.json")

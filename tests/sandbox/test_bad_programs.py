@@ -97,7 +97,7 @@ def test_a_program_that_wants_too_much_memory_is_stopped(run, hog):
     ("limits", "seconds"),
     [
         (Limits(document_seconds=0.6, seconds=20), "0.6 seconds at document second"),
-        (Limits(seconds=0.6), "0.6 seconds at document second"),
+        (Limits(seconds=2), "2 seconds at document second"),
     ],
 )
 @pytest.mark.parametrize("loop", ["\n    while True: pass", "re.match(r'(a+)+b', 'a' * 60)"], ids=["loop", "in C"])
@@ -110,8 +110,8 @@ def test_a_program_that_is_slow_at_every_document_is_stopped_by_the_limit_of_the
     slow = program(
         "began = clock()\nwhile clock() - began < 0.05: pass", module="clock = reach('sys').modules['time'].time"
     )
-    with pytest.raises(ProgramError, match=r"the program ran longer than 0\.7 seconds at document d"):
-        run(slow, [Document(f"d{i}", "") for i in range(300)], limits=Limits(seconds=0.7, document_seconds=0.6))
+    with pytest.raises(ProgramError, match="the program ran longer than 2 seconds at document d"):
+        run(slow, [Document(f"d{i}", "") for i in range(300)], limits=Limits(seconds=2, document_seconds=1.5))
 
 
 def test_a_program_that_prints_a_lot_works(texts):
@@ -276,6 +276,12 @@ def test_messages_and_tracebacks_are_short_and_printable(run):
     text = str(caught.value)
     assert len(text) < 10_000
     assert "ValueError: \ufffd[2J\ufffd\ufffdxxx" in text
+    with pytest.raises(ProgramError) as caught:
+        run(at_second("raise type('E' * 3_000_000, (Exception,), {})"))
+    assert len(str(caught.value)) < 10_000
+    with pytest.raises(ProgramError) as caught:
+        run(at_second("return type('E' * 3_000_000, (), {})()"))
+    assert len(str(caught.value)) < 10_000
     with pytest.raises(ProgramError) as caught:
         run(at_second("print('\\x1b\\x00' + 'x' * 3_000_000, flush=True); reach('_exit')(1)"))
     assert len(str(caught.value)) < 25_000

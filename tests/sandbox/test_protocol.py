@@ -59,6 +59,7 @@ FORGED = {
     "a head alone": frame(protocol.BLOCK, HONEST[:16]),
     "cut off texts": frame(protocol.BLOCK, HONEST[:-1]),
     "more than was said": frame(protocol.BLOCK, HONEST + b"x"),
+    "one count for all documents": frame(protocol.BLOCK, block([3], [b"a", b"b", b"c"])),
     "too few documents": frame(protocol.BLOCK, block([1, 2], [b"a", b"b", b"c"])),
     "too many documents": frame(protocol.BLOCK, block([1, 0, 1, 1], [b"a", b"b", b"c"])),
     "documents that are not there": frame(protocol.BLOCK, block([1, 0, 2], [b"a", b"b", b"c"], documents=1 << 40)),
@@ -96,7 +97,10 @@ def test_a_frame_that_is_cut_off_is_a_worker_that_is_gone(run):
 
 def test_a_frame_that_never_ends_runs_into_the_time_limit(run):
     with pytest.raises(ProgramError, match=r"longer than 0\.5 seconds at document first"):
-        run(program(writing(frame(protocol.BLOCK, HONEST)[:-3], "\nwhile True: pass")), limits=Limits(seconds=0.5))
+        run(
+            program(writing(frame(protocol.BLOCK, HONEST)[:-3], "\nwhile True: pass")),
+            limits=Limits(document_seconds=0.5, seconds=20),
+        )
 
 
 def test_a_flood_of_results_is_refused_at_once(run):

@@ -1,5 +1,7 @@
 """What an honest program gets and gives: documents and ids, text of every kind and size, many workers, many threads."""
 
+import dataclasses
+import inspect
 import os
 import sys
 import threading
@@ -8,9 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from autoindex_haystack import program as contract
 from autoindex_haystack.errors import ProgramError
 from autoindex_haystack.program import Document, Program, builtin_program
 from autoindex_haystack.sandbox import DocumentFile, Limits, ProgramRunner
+from autoindex_haystack.sandbox.worker import program as worker
 
 from .conftest import DOCUMENTS, SHORT, program
 
@@ -202,6 +206,22 @@ class Preprocessor(BasePreprocessor):
         return [dataclasses.replace(Other("0", doc.doc_id, Part(doc.text).text)) for doc in docs]
 """
     assert texts(Program(source)) == [("first", "one"), ("second", "two"), ("third", "three")]
+
+
+def test_the_worker_s_own_classes_are_those_of_the_contract():
+    """The worker cannot import them, so they are written down twice."""
+    for name in ("Document", "Chunk"):
+        ours, theirs = getattr(contract, name), getattr(worker, name)
+        described = [
+            [(f.name, f.type, f.default_factory is dict) for f in dataclasses.fields(c)] for c in (ours, theirs)
+        ]
+        assert described[0] == described[1]
+    methods = [
+        {m: list(inspect.signature(getattr(c, m)).parameters) for m in ("__init__", "calibrate", "preprocess")}
+        for c in (contract.BasePreprocessor, worker.BasePreprocessor)
+    ]
+    assert methods[0] == methods[1]
+    assert vars(contract.BasePreprocessor()) == vars(worker.BasePreprocessor()) == {"state": {}}
 
 
 def test_modules_of_the_list_can_be_imported_and_others_by_name_only(texts):

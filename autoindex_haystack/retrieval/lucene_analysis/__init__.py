@@ -1,7 +1,7 @@
 """Lucene's English and standard analyzers in Python, token by token the same, without Java.
 
-A text is cut into pieces (:func:`piece_pattern`), and :func:`english_terms` or :func:`standard_terms` gives the terms of
-a piece. This package knows nothing of indexes, and nothing of other analyzers.
+A text is cut into pieces (:func:`piece_pattern`), and :func:`english_terms` or :func:`standard_terms` gives the terms
+of a piece. This package knows nothing of indexes, and nothing of other analyzers.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,7 +12,7 @@ from autoindex_haystack.retrieval.lucene_analysis.tokenizer import piece_pattern
 
 __all__ = ["english_terms", "piece_pattern", "standard_terms"]
 
-_KEPT = 1 << 16
+_KEPT = 1 << 17
 """Pieces and tokens whose terms are remembered."""
 _LONGEST_KEPT = 64
 """Characters of a piece that is remembered: longer ones seldom come again."""

@@ -20,7 +20,7 @@ def piece_pattern() -> re.Pattern[str]:
 
     Almost every piece of an English text is one token, and most occur often; so it is quick to find the pieces and to
     split each only once. No token reaches over an ASCII character other than letters, digits and ``_``, except for one
-    of ``. : ' , ; "`` between two others; a Hebrew word may end in an apostrophe, and ``#`` and ``*`` begin a keycap emoji.
+    of ``. : ' , ; "`` between two others; but a Hebrew word may end in ``'``, and a keycap emoji begins with ``#`` or ``*``.
     """
     alone = "".join(chr(code) for code in _OFTEN_ALONE if classes_of(chr(code)) == "O")
     beyond_ascii = rf"[^\x00-\x7f{alone}]"
@@ -39,7 +39,7 @@ def split(text: str) -> list[str]:
         return [text]
     classes = classes_of(text)
     find = _token().finditer
-    tokens = []
+    tokens: list[str] = []
     start, end = 0, len(text)
     while start < end:
         for match in find(classes, start):
@@ -85,7 +85,7 @@ def _units(text: str) -> int:
 
 @cache
 def _token() -> re.Pattern[str]:
-    """Returns the pattern of one token, over classes; it finds the longest, and long runs cost it no more than short ones.
+    """Returns the pattern of one token, over classes; it finds the longest, in time in proportion to the text.
 
     Every rule begins with another class than the others, except for P, which begins a word and an emoji: the emoji is
     the longer one when another pictograph is joined to it.
@@ -95,7 +95,9 @@ def _token() -> re.Pattern[str]:
     hebrew = f"H{x}(?:(?:[JL]{x}[AHP]{x})(?:[JLQ]{x}[AHP]{x})*+|Q{x}|D{x}H{x})?+"
     digits = f"N{x}(?:[IJQ]{x}N{x})*+"
     core = f"(?:(?:{letters}|{hebrew}|{digits})++|(?:K{x})++)"
-    word = f"(?:U{x}){{0,{LONGEST - 1}}}+{core}(?:(?:U{x})++{core})*+(?:U{x})*+"
+    low = "U[BFMTUVWXYZ]*+"
+    # Without a limit, a long row of underscores would be read anew from each of them.
+    word = f"(?:U[BFMTUVWXYZ]{{0,{LONGEST - 2}}}+)?+{core}(?:{low}{core})*+(?:{low})?+"
 
     mark = "[BFMTXYZ]*+"  # The same within an emoji, where variation selectors have a place of their own.
     toned = f"VZM{mark}"

@@ -47,12 +47,13 @@ class _Classes(dict[int, str]):
 
     def __init__(self) -> None:
         super().__init__()
-        runs = re.findall("([A-Z])([0-9a-z]*)", RUNS)
+        runs: list[tuple[str, str]] = re.findall("([A-Z])([0-9a-z]*)", RUNS)
         self._letters = [letter for letter, _ in runs]
         self._starts = list(accumulate((int(length or "1", 36) for _, length in runs[:-1]), initial=0))
 
     def __missing__(self, code: int) -> str:
-        letter = self[code] = self._letters[bisect_right(self._starts, code) - 1]
+        letter = self._letters[bisect_right(self._starts, code) - 1]
+        self[code] = letter
         return letter
 
 

@@ -7,7 +7,7 @@ FILE_NAME = "/autoindex/representation/programs/current/candidate/program.py"
 
 _FRAMES = 20
 _MESSAGE, _LINE = 2_000, 200
-"""Characters of an exception's text and of a line of source that are shown."""
+"""Characters of a message, and of a line of source or a name, that are shown."""
 
 
 class Rejected(Exception):
@@ -17,13 +17,13 @@ class Rejected(Exception):
 def failure(error: BaseException) -> dict[str, str]:
     """Describe an error: a message that completes 'the program …', and the program's own traceback."""
     if isinstance(error, Rejected):
-        return {"message": str(error), "traceback": ""}
+        return {"message": _shorten(str(error), _MESSAGE), "traceback": ""}
     if isinstance(error, SystemExit):
         message = "called sys.exit; raise nothing and return the chunks"
     elif isinstance(error, MemoryError):
         message = "needs more memory than it is allowed"
     else:
-        message = "raised " + type(error).__name__
+        message = "raised " + _shorten(type(error).__name__, _LINE)
     return {"message": message, "traceback": own_traceback(error)}
 
 
