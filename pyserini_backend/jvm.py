@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from autoindex_haystack.errors import BackendError
+from autoindex_haystack.retrieval.updatable import WriterBusy
 from pyserini_backend.java_home import find_jar, find_java, find_virtual_machine, has_module, jar_version, java_version
 
 HEAP_VARIABLE = "AUTOINDEX_JVM_HEAP"
@@ -89,7 +90,8 @@ def java(doing: str) -> Iterator[None]:
 
     :param doing: What failed, such as "the index in X cannot be opened".
     :returns: A context manager.
-    :raises BackendError: In place of a Java exception, or if Java cannot be used.
+    :raises WriterBusy: In place of Java's when another writer has an index open.
+    :raises BackendError: In place of any other Java exception, or if Java cannot be used.
     """
     enter()
     with _lock, java_errors(doing):
@@ -104,6 +106,9 @@ def java_errors(doing: str) -> Iterator[None]:
     try:
         yield
     except JavaException as error:
+        if "LockObtainFailedException" in error.classname:
+            msg = f"{doing}: another writer has it open; close that one first"
+            raise WriterBusy(msg) from error
         msg = f"{doing}: {_reason(error)}"
         raise BackendError(msg) from error
 
@@ -168,8 +173,6 @@ def _reason(error: Any) -> str:
     whole = f"{error.classname} {reason}"
     if "OutOfMemoryError" in whole:
         return f"Java has too little memory; set {HEAP_VARIABLE} to more than {_megabytes(heap_bytes())}"
-    if "LockObtainFailedException" in whole:
-        return "another writer has it open; close that one first"
     return str(reason)
 
 

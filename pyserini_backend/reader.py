@@ -67,7 +67,7 @@ class LuceneReader:
     def has_contents(self) -> bool:
         """Whether any document has a text that can be searched as Anserini's are."""
         with java(self._failure):
-            return self.java_reader.getDocCount(CONTENTS) > 0
+            return bool(self.java_reader.getDocCount(CONTENTS))
 
     def live(self) -> NDArray[np.bool_]:
         """Returns which documents are not deleted; bool, shape (size,)."""

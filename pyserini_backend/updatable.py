@@ -7,7 +7,6 @@ the writer says of a commit are kept by Lucene with the commit itself.
 import shutil
 import tempfile
 import threading
-import time
 import weakref
 from collections.abc import Sequence
 from pathlib import Path
@@ -52,7 +51,7 @@ class UpdatableLuceneIndex(UpdatableIndex):
         self._make()
         self.snapshot()
 
-    def writer(self) -> ChunkWriter:
+    def open_writer(self) -> ChunkWriter:
         return _Writer(self.folder, self.settings)
 
     def snapshot(self) -> Snapshot:
@@ -93,20 +92,16 @@ class UpdatableLuceneIndex(UpdatableIndex):
             raise BackendError(msg)
 
     def _make(self) -> None:
-        """Make an empty index where there is none yet. Two processes may do so at once: one makes it."""
-        end = time.monotonic() + _OTHERS_SECONDS
-        while not holds_index(self.folder):
+        """Make an empty index where there is none yet."""
+        if not holds_index(self.folder):
             others = [path.name for path in self.folder.glob("*") if not path.name.startswith(_LUCENES_NAMES)]
             if others:
                 msg = f"{self.folder} holds no Lucene index but other files ({others[0]}); choose another folder"
                 raise BackendError(msg)
-            try:
-                with self.writer() as writer:
+            # Where two processes do so at once, one makes it and the other finds it made.
+            with self.writer(wait=_OTHERS_SECONDS) as writer:
+                if not holds_index(self.folder):
                     writer.commit()
-            except BackendError:
-                if time.monotonic() > end:
-                    raise
-                time.sleep(0.05)
 
 
 class _Batch(NamedTuple):

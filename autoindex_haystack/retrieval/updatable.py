@@ -5,6 +5,7 @@ visible at once and whole, to all processes; readers keep the snapshot they hold
 through :func:`open_updatable`, so that nothing here imports Lucene.
 """
 
+import time
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,6 +19,13 @@ from xxhash import xxh3_64_intdigest
 from autoindex_haystack.errors import BackendError
 from autoindex_haystack.retrieval.index import Index, get_backend
 from autoindex_haystack.retrieval.settings import BM25Settings
+
+_PAUSE = 0.05
+"""Seconds between two tries to become the writer."""
+
+
+class WriterBusy(BackendError):
+    """Another writer has the index open, in this process or elsewhere."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,12 +178,30 @@ class UpdatableIndex(ABC):
     settings: BM25Settings
 
     @abstractmethod
-    def writer(self) -> ChunkWriter:
-        """Become the only writer.
+    def open_writer(self) -> ChunkWriter:
+        """Open the writer.
 
         :returns: The writer; close it.
-        :raises BackendError: If there is another one, in this process or elsewhere, or the folder cannot be written.
+        :raises WriterBusy: If there is another one.
+        :raises BackendError: If the folder cannot be written.
         """
+
+    def writer(self, *, wait: float = 0.0) -> ChunkWriter:
+        """Become the only writer.
+
+        :param wait: Seconds to wait for another writer to end.
+        :returns: The writer; close it.
+        :raises WriterBusy: If there is another one, in this process or elsewhere.
+        :raises BackendError: If the folder cannot be written.
+        """
+        end = time.monotonic() + wait
+        while True:
+            try:
+                return self.open_writer()
+            except WriterBusy:
+                if time.monotonic() >= end:
+                    raise
+                time.sleep(_PAUSE)
 
     @abstractmethod
     def snapshot(self) -> Snapshot:
@@ -189,16 +215,18 @@ class UpdatableIndex(ABC):
     def close(self) -> None:
         """Let go of the newest snapshot; a folder that was made for the index is removed. Closing twice is fine."""
 
-    def synchronize(self, chunks: KeyedChunks, *, state: str = "", expunge: bool = True) -> Snapshot:
+    def synchronize(self, chunks: KeyedChunks, *, state: str = "", expunge: bool = True, wait: float = 0.0) -> Snapshot:
         """Make the index hold exactly these chunks, writing only what differs, in one commit.
 
         :param chunks: All chunks that shall be there.
         :param state: What to say of the commit.
         :param expunge: Whether scores shall be those of an index built anew, see :meth:`ChunkWriter.commit`.
+        :param wait: Seconds to wait for another writer to end.
         :returns: The snapshot of that commit, or a later one.
-        :raises BackendError: If there is another writer or the index cannot be written.
+        :raises WriterBusy: If there is another writer.
+        :raises BackendError: If the index cannot be written.
         """
-        with self.writer() as writer:
+        with self.writer(wait=wait) as writer:
             before = self.snapshot()
             changed, gone = differences(before, chunks)
             writer.delete(gone)

@@ -12,7 +12,7 @@ import pytest
 
 from autoindex_haystack.errors import BackendError
 from autoindex_haystack.retrieval import BM25Settings, ChunkTable
-from autoindex_haystack.retrieval.updatable import KeyedChunks, Snapshot, UpdatableIndex, open_updatable
+from autoindex_haystack.retrieval.updatable import KeyedChunks, Snapshot, UpdatableIndex, WriterBusy, open_updatable
 from pyserini_backend.index import LuceneIndex
 
 SETTINGS = BM25Settings()
@@ -133,9 +133,21 @@ def test_writing_with_a_closed_writer_is_an_error(index: UpdatableIndex) -> None
 
 
 def test_a_second_writer_gets_an_error_that_names_the_folder(index: UpdatableIndex, tmp_path: Path) -> None:
-    with index.writer(), pytest.raises(BackendError, match=rf"{tmp_path}/index cannot be written: another writer"):
+    with index.writer(), pytest.raises(WriterBusy, match=rf"{tmp_path}/index cannot be written: another writer"):
         index.writer()
     write(index, {"a": "one"})
+
+
+def test_a_second_writer_may_wait_for_the_first(index: UpdatableIndex) -> None:
+    first = index.writer()
+    threading.Timer(0.2, first.close).start()
+    index.writer(wait=30).close()
+
+
+def test_a_path_that_cannot_be_a_folder_is_an_error_at_once(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(BackendError, match=r"file/index cannot be read: .*Not a directory"):
+        open_updatable("lucene", tmp_path / "file" / "index", SETTINGS)
 
 
 def test_a_writer_that_is_forgotten_does_not_keep_others_out(index: UpdatableIndex) -> None:

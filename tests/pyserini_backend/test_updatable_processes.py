@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from autoindex_haystack.errors import BackendError
 from autoindex_haystack.retrieval import BM25Settings
-from autoindex_haystack.retrieval.updatable import KeyedChunks, Snapshot, open_updatable
+from autoindex_haystack.retrieval.updatable import KeyedChunks, Snapshot, WriterBusy, open_updatable
 
 SETTINGS = BM25Settings()
 
@@ -23,7 +22,8 @@ from autoindex_haystack.retrieval import BM25Settings
 from autoindex_haystack.retrieval.updatable import KeyedChunks, open_updatable
 
 def chunks(first, count, text="common"):
-    return KeyedChunks.of_texts([f"d{n}" for n in range(first, first + count)], [f"{text} own{n}" for n in range(count)])
+    ids = [f"d{n}" for n in range(first, first + count)]
+    return KeyedChunks.of_texts(ids, [f"{text} own{n}" for n in range(count)])
 
 def say(text):
     print(text, flush=True)
@@ -112,7 +112,7 @@ def test_a_second_writer_in_another_process_gets_an_error_that_names_the_folder(
     with start_python(WRITER + "say('open'); sys.stdin.read()", folder=tmp_path) as process:
         assert line(process) == "open"
         with open_updatable("lucene", tmp_path / "index", SETTINGS) as index:
-            with pytest.raises(BackendError, match=rf"{tmp_path}/index cannot be written: another writer has it open"):
+            with pytest.raises(WriterBusy, match=rf"{tmp_path}/index cannot be written: another writer has it open"):
                 index.writer()
             process.communicate()
             index.writer().close()
@@ -158,4 +158,7 @@ writer.write(chunks(50, 100, "new")); say("written"); sys.stdin.read()
     with open_updatable("lucene", tmp_path / "index", SETTINGS) as index:
         snapshot = index.synchronize(wanted, state="new")
         assert ids(snapshot) == found(snapshot, "new")
-        assert snapshot.digests.tolist() == wanted.take([wanted.ids.index(i) for i in snapshot.chunk_ids]).digests().tolist()
+        assert (
+            snapshot.digests.tolist()
+            == wanted.take([wanted.ids.index(i) for i in snapshot.chunk_ids]).digests().tolist()
+        )

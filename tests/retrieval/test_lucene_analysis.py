@@ -221,7 +221,7 @@ def test_every_assigned_character_is_taken_as_by_lucene():
 @needs_lucene
 @pytest.mark.full
 def test_every_code_point_is_taken_as_by_lucene():
-    contexts = "@ a@b 1@1 א@א カ@カ_@ ก@ก 👩@\u200d👩 👩\u200d@ 🇩@🇩 #@".split(" ")
+    contexts = "@ a@b 1@1 א@א カ@カ_@ 👩@\u200d👩 #@".split(" ")
     _assert_same_in_contexts(_characters(assigned=False), contexts)
 
 

@@ -179,6 +179,8 @@ def test_random_has_a_fixed_seed_whenever_it_is_used(texts):
         "chunks.append(Chunk('0', doc.doc_id, repr((TABLE, random.random(), doc.text))))",
         module="TABLE = random.sample(range(100), 5)",
     )
+    first, *others = [text.rpartition(",")[0] for _, text in texts(at_import, workers=2)]
+    assert others == [first] * 2, "the numbers do not go on from document to document"
     assert texts(at_import, workers=2) == texts(at_import, workers=1)
     inside = Program(
         at_import.source.replace("import random, re", "import re").replace("TABLE = ", "import random\nTABLE = ")

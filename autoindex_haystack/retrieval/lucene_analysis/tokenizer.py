@@ -20,7 +20,8 @@ def piece_pattern() -> re.Pattern[str]:
 
     Almost every piece of an English text is one token, and most occur often; so it is quick to find the pieces and to
     split each only once. No token reaches over an ASCII character other than letters, digits and ``_``, except for one
-    of ``. : ' , ; "`` between two others; but a Hebrew word may end in ``'``, and a keycap emoji begins with ``#`` or ``*``.
+    of ``. : ' , ; "`` between two others. Beyond ASCII, a Hebrew word may end in ``'``, and keycap emoji begin with
+    ``#`` or ``*``.
     """
     alone = "".join(chr(code) for code in _OFTEN_ALONE if classes_of(chr(code)) == "O")
     beyond_ascii = rf"[^\x00-\x7f{alone}]"

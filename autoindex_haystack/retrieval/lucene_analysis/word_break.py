@@ -1,7 +1,7 @@
 """Which characters stick together: text as one letter of a class for each character.
 
 The classes are those of word segmentation in Unicode Standard Annex #29, cut further where Lucene's StandardTokenizer
-tells characters apart:
+tells characters apart. It knows Unicode 12: characters that came later are of class O, or E where a place was kept.
 
 ========  =========================================================================================
 A         letters, Hangul too
