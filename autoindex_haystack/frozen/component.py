@@ -104,7 +104,7 @@ def load_frozen(path: str | Path, *, sha256: str | None = None) -> FrozenCompone
         state_bytes = (folder / _STATE).read_bytes() if manifest.state_sha256 else b""
         program = Program(source.decode("utf-8"), _PROGRAM)
     except FileNotFoundError as error:
-        msg = f"{folder} is no frozen component: {Path(str(error.filename)).name} is missing"
+        msg = f"{folder} is no frozen component: {_what_is_missing(folder, Path(str(error.filename)))}"
         raise FrozenError(msg) from None
     except (OSError, ValueError) as error:
         msg = f"the frozen component in {folder} cannot be read; restore it from where it was learned ({error})"
@@ -152,6 +152,14 @@ def _read_manifest(path: Path) -> Manifest:
         msg = f"{path.parent} has format {version}, this version reads {FORMAT_VERSION}; use the version that wrote it"
         raise FrozenError(msg)
     return Manifest.model_validate(fields)
+
+
+def _what_is_missing(folder: Path, file: Path) -> str:
+    if not folder.is_dir():
+        return "there is no such folder; check the path"
+    if (folder / "frozen" / _MANIFEST).is_file():
+        return f"this is a run; give {folder / 'frozen'}"
+    return f"{file.name} is missing"
 
 
 def _check_hashes(folder: Path, manifest: Manifest, program: Program, state: bytes, pinned: str | None) -> None:

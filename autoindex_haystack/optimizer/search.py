@@ -9,7 +9,7 @@ from pathlib import Path
 from autoindex_haystack.collection import Collection, Split, load_collection, load_split, make_split
 from autoindex_haystack.errors import ProgramError, SandboxError
 from autoindex_haystack.evaluation import METRICS, Evaluation, Evaluator, paired_difference
-from autoindex_haystack.files import refuse_existing, remove
+from autoindex_haystack.files import refuse_existing, remove, replaced_at_the_end
 from autoindex_haystack.frozen import ComponentSettings, Figures, LearnedOn, Step, new_manifest, write_frozen
 from autoindex_haystack.optimizer.events import BaselineEvaluated, CandidateTried, IterationEnded, Listener, Phase
 from autoindex_haystack.optimizer.selection import TOLERANCE, compare, improvements
@@ -94,7 +94,7 @@ def optimize(
     elif isinstance(split, Path):
         split = load_split(split, collection)
     key = secrets.token_bytes(16)
-    with Evaluator(
+    evaluator = Evaluator(
         collection,
         settings.bm25,
         backend=settings.backend,
@@ -102,9 +102,10 @@ def optimize(
         workers=settings.workers,
         allowed_imports=settings.allowed_imports,
         key=key,
-    ) as evaluator:
+    )
+    with evaluator, replaced_at_the_end(out):
         info = _run_info(collection, settings, proposer.name, key)
-        folder = RunFolder.create(out, info, split, force=force)
+        folder = RunFolder.create(out, info, split)
         search = Search(collection, split, evaluator, proposer, settings, folder, listener)
         try:
             search.start()
@@ -165,6 +166,8 @@ class Search:
     def run(self) -> None:
         """Do all iterations."""
         for iteration in range(1, self._settings.iterations + 1):
+            if 1.0 - self._best.objective < self._settings.tolerance:
+                break  # Every relevant document is found: no candidate could count as an improvement.
             adopted = self._iterate(iteration)
             self._listen(IterationEnded(iteration, self._settings.iterations, adopted, self._best.objective))
 

@@ -1,6 +1,7 @@
 """The loop adopts what helps, writes everything down, and looks at the held-out queries once, at the end."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -195,6 +196,38 @@ def test_bad_input_leaves_no_run_folder(tmp_path, folder):
     with pytest.raises(CollectionError):
         optimize(folder, tmp_path / "run", split=tmp_path / "no_split.json")
     assert not (tmp_path / "run").exists()
+
+
+def test_a_forced_run_that_fails_or_is_interrupted_puts_the_old_run_back(collection, tmp_path):
+    class Interrupted(Scripted):
+        def propose(self, state):
+            raise KeyboardInterrupt
+
+    out = tmp_path / "run"
+    search(collection, out, Scripted([STEMS]))
+    before = {path.name: path.read_bytes() for path in out.iterdir() if path.is_file()}
+    with pytest.raises(KeyboardInterrupt):
+        search(collection, out, Interrupted(), force=True)
+    with pytest.raises(BackendError):
+        optimize(collection, out, settings=SearchSettings(backend="no-such-engine"), force=True)
+    assert {path.name: path.read_bytes() for path in out.iterdir() if path.is_file()} == before
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
+
+
+def test_a_search_ends_when_every_relevant_document_is_found(collection, tmp_path):
+    few = replace(collection, documents=collection.documents[:90])
+    result, events = search(few, tmp_path / "run", Scripted([SAME], [SAME], [SAME]), iterations=3)
+    assert result.baseline.validation["recall@100"] < 1
+    assert sum(isinstance(event, IterationEnded) for event in events) == 3
+    first = few.documents[0]
+    every = replace(
+        few,
+        qrels={q: {first.doc_id: 1} for q in few.queries},
+        queries={q: f"{first.text} {q}" for q in few.queries},
+    )
+    result, events = search(every, tmp_path / "all", Scripted([SAME], [SAME], [SAME]), iterations=3)
+    assert result.baseline.validation["recall@100"] == 1
+    assert sum(isinstance(event, IterationEnded) for event in events) == 0
 
 
 def test_a_baseline_that_fails_leaves_no_run_folder(collection, tmp_path):

@@ -99,13 +99,13 @@ def updated(corpus: tuple[ChunkTable, list[str]], place: Path) -> Path:
     """The folder of an index of the same chunks that came about by updates."""
     chunks = corpus[0]
     ids = chunks.chunk_ids()
-    with open_updatable("lucene", place / "updated", BM25Settings(analyzer="lucene-english")) as index:
-        with index.writer() as writer:
-            writer.write(KeyedChunks.of_texts([*ids, "passing"], ["something else", *chunks.texts]))
-            writer.commit()
-            writer.write(KeyedChunks.of_texts(ids, chunks.texts))
-            writer.delete(["passing"])
-            writer.commit(expunge=True)
+    settings = BM25Settings(analyzer="lucene-english")
+    with open_updatable("lucene", place / "updated", settings) as index, index.writer() as writer:
+        writer.write(KeyedChunks.of_texts([*ids, "passing"], ["something else", *chunks.texts]))
+        writer.commit()
+        writer.write(KeyedChunks.of_texts(ids, chunks.texts))
+        writer.delete(["passing"])
+        writer.commit(expunge=True)
     return place / "updated"
 
 

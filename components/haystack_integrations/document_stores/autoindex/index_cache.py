@@ -54,7 +54,13 @@ class IndexCache:
         index = self._load(rows)
         if index is None:
             index = get_backend(self._backend).build(rows.table(), self._settings)
-            self._save(index, rows)
+            if len(rows):
+                self._save(index, rows)
+            elif self._folder is not None:
+                logger.warning(
+                    "{folder} holds no documents, so every search is empty; index some, or check the path",
+                    folder=str(self._folder),
+                )
         return OpenIndex(index, rows.digest)
 
     def _place(self, rows: ChunkRows) -> Path | None:
