@@ -41,6 +41,10 @@ class SandboxError(AutoIndexError):
     exit_code = 1
 
 
+class SandboxUnavailable(SandboxError):
+    """This machine cannot isolate programs as asked; the message says why and what to do."""
+
+
 class BackendError(AutoIndexError):
     """A retrieval engine is missing, cannot start or cannot read its index."""
 

@@ -134,13 +134,12 @@ def try_engine(name: str) -> str:
 
 
 def check_isolation() -> Check:
-    """Can a program run in a worker of its own?"""
+    """Can a program run in a worker of its own, locked by the kernel? What is in force, the worker itself tells."""
     from autoindex_haystack.collection import Document
-    from autoindex_haystack.errors import AutoIndexError
+    from autoindex_haystack.errors import AutoIndexError, SandboxUnavailable
     from autoindex_haystack.program import builtin_program
-    from autoindex_haystack.sandbox import ISOLATION, DocumentFile, Limits, ProgramRunner
+    from autoindex_haystack.sandbox import DocumentFile, Limits, ProgramRunner
 
-    layers = ", ".join(ISOLATION)
     mend = "python3 -m venv .venv && .venv/bin/pip install autoindex-haystack"
     try:
         with (
@@ -148,6 +147,9 @@ def check_isolation() -> Check:
             ProgramRunner(builtin_program("full_document"), documents, limits=Limits(seconds=30)) as runner,
         ):
             chunks = runner.run().chunks
+            layers = ", ".join(runner.layers)
+    except SandboxUnavailable as error:
+        return Check("isolation", MISSING, one_line(str(error)), "autoindex COMMAND --sandbox process-only")
     except AutoIndexError as error:
         return Check("isolation", MISSING, one_line(str(error)), mend)
     if list(chunks.texts) != ["a heated wing"]:

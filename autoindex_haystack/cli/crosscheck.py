@@ -14,7 +14,7 @@ from autoindex_haystack.cli.places import check_outputs
 if TYPE_CHECKING:
     from autoindex_haystack.retrieval import BM25Settings
     from autoindex_haystack.retrieval.parity import Parity
-    from autoindex_haystack.sandbox import Limits
+    from autoindex_haystack.sandbox import Isolation, Limits
 
 ENGINES = ("bm25s", "lucene")
 
@@ -32,6 +32,7 @@ ENGINES = ("bm25s", "lucene")
 @options.allow_import_option
 @options.limits_options
 @options.workers_option
+@options.sandbox_option
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
@@ -50,6 +51,7 @@ def command(
     allowed_imports: tuple[str, ...],
     limits: "Limits",
     workers: int,
+    isolation: "Isolation",
     out: Path | None,
     force: bool,
     as_json: bool,
@@ -80,7 +82,9 @@ def command(
     with progress() as show:
         loaded = load_collection(collection, metadata_fields=fields, progress=show.documents)
         queries = list(loaded.queries)
-        with Evaluator(loaded, settings, limits=limits, workers=workers, allowed_imports=imports) as evaluator:
+        with Evaluator(
+            loaded, settings, limits=limits, workers=workers, allowed_imports=imports, isolation=isolation
+        ) as evaluator:
             chunks, state = evaluator.run(resolved.program, state=resolved.state, progress=show)
             reachable = documents_with_token(loaded.documents, settings.analyzer)
             unreachable = check_reachable(reachable, chunks, settings.analyzer, limits.unreachable)

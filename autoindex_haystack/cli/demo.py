@@ -16,7 +16,9 @@ from autoindex_haystack.cli.places import check_outputs
 if TYPE_CHECKING:
     from autoindex_haystack.collection import Collection
     from autoindex_haystack.experiments.demo.ask import Comparison
+    from autoindex_haystack.optimizer import SearchSettings
     from autoindex_haystack.runs import RunResult
+    from autoindex_haystack.sandbox import Isolation
 
 _SHOWN = 3
 """Answers that are shown for each question."""
@@ -38,9 +40,10 @@ Comparisons = Mapping[str, Sequence["Comparison"]]
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the proposer.")
 @options.workers_option
+@options.sandbox_option
 @options.force_option
 @options.json_option
-def command(out: Path, seed: int, workers: int, force: bool, as_json: bool) -> None:
+def command(out: Path, seed: int, workers: int, isolation: "Isolation", force: bool, as_json: bool) -> None:
     """Learn on the documentation of Python, freeze, index with bm25s and with Lucene, and ask both.
 
     The collection is built on the spot: a document for each module, class and function of this Python's standard
@@ -51,6 +54,7 @@ def command(out: Path, seed: int, workers: int, force: bool, as_json: bool) -> N
     from autoindex_haystack.cli.checks import LEAN_LUCENE, OK, check_engine
     from autoindex_haystack.collection import load_collection
     from autoindex_haystack.experiments.demo import write_collection
+    from autoindex_haystack.optimizer import SearchSettings
 
     began = time.monotonic()
     check_outputs(out, force=force)
@@ -62,10 +66,12 @@ def command(out: Path, seed: int, workers: int, force: bool, as_json: bool) -> N
             show.say(
                 f"{len(collection.documents):,} documents, {len(collection.queries)} questions in {out}/collection"
             )
-        result = _learn(collection, out, seed, workers, show, quiet=as_json)
+        result = _learn(
+            collection, out, SearchSettings(seed=seed, workers=workers, isolation=isolation), show, quiet=as_json
+        )
         lucene = check_engine("lucene", LEAN_LUCENE, required=False)
         engines = ("bm25s", "lucene") if lucene.status == OK else ("bm25s",)
-        answers = {engine: _ask(collection, out, Path(result.frozen), engine, show) for engine in engines}
+        answers = {engine: _ask(collection, out, Path(result.frozen), engine, isolation, show) for engine in engines}
     missing = "" if lucene.status == OK else f"Lucene is left out ({lucene.detail}); mend it with: {lucene.mend}"
     if as_json:
         print_json(
@@ -86,20 +92,24 @@ def command(out: Path, seed: int, workers: int, force: bool, as_json: bool) -> N
     click.echo(f'\n{time.monotonic() - began:.0f} seconds. Ask more: autoindex search {index} "run a command"')
 
 
-def _learn(collection: "Collection", out: Path, seed: int, workers: int, show: Progress, *, quiet: bool) -> "RunResult":
+def _learn(
+    collection: "Collection", out: Path, settings: "SearchSettings", show: Progress, *, quiet: bool
+) -> "RunResult":
     """Search with default settings, and freeze the baseline to compare with."""
     from autoindex_haystack.cli.search_log import SearchLog
     from autoindex_haystack.frozen.freeze import freeze_program
-    from autoindex_haystack.optimizer import SearchSettings, optimize
+    from autoindex_haystack.optimizer import optimize
     from autoindex_haystack.program import builtin_program
 
-    settings = SearchSettings(seed=seed, workers=workers)
     result = optimize(collection, out / "run", settings=settings, listener=SearchLog(show, quiet=quiet))
-    freeze_program(builtin_program("full_document"), collection.documents, out / "baseline")
+    baseline = builtin_program("full_document")
+    freeze_program(baseline, collection.documents, out / "baseline", isolation=settings.isolation)
     return result
 
 
-def _ask(collection: "Collection", out: Path, frozen: Path, engine: str, show: Progress) -> "list[Comparison]":
+def _ask(
+    collection: "Collection", out: Path, frozen: Path, engine: str, isolation: "Isolation", show: Progress
+) -> "list[Comparison]":
     """Index with the pipelines of the baseline and of the learned component, and ask both the held-out questions."""
     from autoindex_haystack.cli.stores import haystack_documents
     from autoindex_haystack.collection import load_split
@@ -108,7 +118,7 @@ def _ask(collection: "Collection", out: Path, frozen: Path, engine: str, show: P
     held_out = load_split(out / "run", collection).held_out
     for component in (out / "baseline", frozen):
         show(f"indexing with {engine}")
-        index_documents(component, engine, haystack_documents(collection.documents))
+        index_documents(component, engine, haystack_documents(collection.documents), isolation)
     show(f"asking {engine}")
     queries = {query: collection.queries[query] for query in held_out}
     return compare(out / "baseline", frozen, engine, queries, collection.qrels)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from autoindex_haystack.collection import Collection
     from autoindex_haystack.evaluation import Evaluation, QuerySet
     from autoindex_haystack.retrieval import BM25Settings
-    from autoindex_haystack.sandbox import Limits
+    from autoindex_haystack.sandbox import Isolation, Limits
 
 
 @options.command(
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 @options.allow_import_option
 @options.limits_options
 @options.workers_option
+@options.sandbox_option
 @click.option(
     "--run-file", type=click.Path(path_type=Path), metavar="OUT", help="Write the rankings as a TREC run file."
 )
@@ -62,6 +63,7 @@ def command(
     allowed_imports: tuple[str, ...],
     limits: "Limits",
     workers: int,
+    isolation: "Isolation",
     run_file: Path | None,
     per_query: Path | None,
     force: bool,
@@ -97,6 +99,7 @@ def command(
             allowed_imports=allowed_imports,
             limits=limits,
             workers=workers,
+            isolation=isolation,
             progress=show,
         )
     if run_file:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from autoindex_haystack.frozen import ComponentSettings, FrozenComponent
     from autoindex_haystack.program import Program
     from autoindex_haystack.retrieval import BM25Settings
-    from autoindex_haystack.sandbox import Limits
+    from autoindex_haystack.sandbox import Isolation, Limits
 
 
 @options.command(
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 @options.allow_import_option
 @options.limits_options
 @options.workers_option
+@options.sandbox_option
 @options.force_option
 @options.json_option
 def command(
@@ -58,6 +59,7 @@ def command(
     allowed_imports: tuple[str, ...],
     limits: "Limits",
     workers: int,
+    isolation: "Isolation",
     force: bool,
     as_json: bool,
 ) -> None:
@@ -84,11 +86,25 @@ def command(
     with progress() as show:
         documents = load_corpus(corpus, metadata_fields=fields, progress=show.documents)
         with atomic_folder(out, force=force) as folder:
-            used = load_frozen(frozen) if frozen else _freeze(resolved.program, documents, folder, own, limits, show)
+            used = (
+                load_frozen(frozen)
+                if frozen
+                else _freeze(resolved.program, documents, folder, own, limits, isolation, show)
+            )
             # Haystack takes its time to load: bad input and bad programs are told before.
             from autoindex_haystack.cli.indexing import build_index
 
-            built = build_index(documents, used, backend, settings, folder, limits=limits, workers=workers, show=show)
+            built = build_index(
+                documents,
+                used,
+                backend,
+                settings,
+                folder,
+                limits=limits,
+                workers=workers,
+                isolation=isolation,
+                show=show,
+            )
         if not frozen:
             verify_frozen(out / COMPONENT, relocate=True)
     summary: dict[str, Any] = {
@@ -120,6 +136,7 @@ def _freeze(
     folder: Path,
     settings: "ComponentSettings",
     limits: "Limits",
+    isolation: "Isolation",
     show: Progress,
 ) -> "FrozenComponent":
     """Freeze a plain program into the index that is being written."""
@@ -128,7 +145,13 @@ def _freeze(
 
     show("calibrating")
     return freeze_program(
-        program, documents, folder / COMPONENT, settings=settings, limits=limits, versions=installed_versions()
+        program,
+        documents,
+        folder / COMPONENT,
+        settings=settings,
+        limits=limits,
+        versions=installed_versions(),
+        isolation=isolation,
     )
 
 

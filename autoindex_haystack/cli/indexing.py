@@ -13,7 +13,7 @@ from autoindex_haystack.collection import Document
 from autoindex_haystack.evaluation.reachable import check_reachable, documents_with_token
 from autoindex_haystack.frozen import FrozenComponent
 from autoindex_haystack.retrieval import BM25Settings
-from autoindex_haystack.sandbox import DocumentFile, Limits, ProgramOutput, ProgramRunner
+from autoindex_haystack.sandbox import DocumentFile, Isolation, Limits, ProgramOutput, ProgramRunner
 from haystack_integrations.common.autoindex import make_chunks
 
 _BATCH = 10_000
@@ -41,6 +41,7 @@ def build_index(
     *,
     limits: Limits,
     workers: int,
+    isolation: Isolation = "full",
     show: Progress,
 ) -> Built:
     """Run a frozen component over a corpus and write a document store with its index.
@@ -52,6 +53,7 @@ def build_index(
     :param folder: Where the store goes.
     :param limits: What the program may use and return.
     :param workers: Worker processes.
+    :param isolation: How they are isolated.
     :param show: Where progress is shown.
     :returns: What was built.
     :raises ProgramError: If the program fails or breaks a limit.
@@ -66,6 +68,7 @@ def build_index(
             limits=limits,
             workers=workers,
             allowed_imports=component.manifest.settings.allowed_imports,
+            isolation=isolation,
         ) as runner,
     ):
         output = runner.run(metadata=True, progress=lambda done: show("documents", done, len(documents)))

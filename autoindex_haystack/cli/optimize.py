@@ -13,7 +13,7 @@ from autoindex_haystack.cli.places import check_outputs
 if TYPE_CHECKING:
     from autoindex_haystack.retrieval import BM25Settings
     from autoindex_haystack.runs import RunResult
-    from autoindex_haystack.sandbox import Limits
+    from autoindex_haystack.sandbox import Isolation, Limits
 
 
 @options.command("optimize", "autoindex optimize my_collection --out my_run")
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 @options.allow_import_option
 @options.limits_options
 @options.workers_option
+@options.sandbox_option
 @options.force_option
 @options.json_option
 def command(
@@ -45,6 +46,7 @@ def command(
     allowed_imports: tuple[str, ...],
     limits: "Limits",
     workers: int,
+    isolation: "Isolation",
     force: bool,
     as_json: bool,
 ) -> None:
@@ -66,6 +68,7 @@ def command(
         backend=backend,
         limits=limits,
         workers=workers,
+        isolation=isolation,
         allowed_imports=allowed_imports,
     )
     with progress() as show:

@@ -174,7 +174,7 @@ def bm25_options(*, frozen: bool = True) -> Decorator[F]:
 
 
 def limits_options(function: F) -> F:
-    """Give a command ``--timeout`` and ``--max-unreachable``; it gets ``limits``."""
+    """Give a command ``--timeout``, ``--program-memory`` and ``--max-unreachable``; it gets ``limits``."""
 
     @click.option(
         "--timeout",
@@ -185,6 +185,14 @@ def limits_options(function: F) -> F:
         help="Time that the program may take for the corpus.",
     )
     @click.option(
+        "--program-memory",
+        type=click.IntRange(min=64, max=1 << 20),
+        metavar="MIB",
+        default=2048,
+        show_default=True,
+        help="Memory (address space) that each of the program's processes may have, in MiB.",
+    )
+    @click.option(
         "--max-unreachable",
         type=Number(min=0, max=1),
         metavar="SHARE",
@@ -193,12 +201,25 @@ def limits_options(function: F) -> F:
         help="Share of the documents that the program may leave without any token.",
     )
     @functools.wraps(function)
-    def wrapped(*args: Any, timeout: float, max_unreachable: float, **kwargs: Any) -> Any:
+    def wrapped(*args: Any, timeout: float, program_memory: int, max_unreachable: float, **kwargs: Any) -> Any:
         from autoindex_haystack.sandbox import Limits
 
-        return function(*args, limits=Limits(seconds=timeout, unreachable=max_unreachable), **kwargs)
+        limits = Limits(seconds=timeout, memory=program_memory << 20, unreachable=max_unreachable)
+        return function(*args, limits=limits, **kwargs)
 
     return wrapped  # type: ignore[return-value]
+
+
+def sandbox_option(function: F) -> F:
+    """Give a command ``--sandbox``; it gets ``isolation``."""
+    return click.option(
+        "--sandbox",
+        "isolation",
+        type=click.Choice(["full", "process-only"]),
+        default="full",
+        show_default=True,
+        help="Isolation of the program: all layers of the kernel's, or none of them, for programs that you trust.",
+    )(function)
 
 
 def split_options(function: F) -> F:

@@ -10,7 +10,7 @@ from autoindex_haystack.evaluation.evaluator import Evaluation, Evaluator, Progr
 from autoindex_haystack.frozen import ComponentSettings, FrozenComponent, load_frozen
 from autoindex_haystack.program import Program, builtin_program, read_program
 from autoindex_haystack.retrieval import BM25Settings
-from autoindex_haystack.sandbox import Limits
+from autoindex_haystack.sandbox import Isolation, Limits
 
 BUILTIN_PREFIX = "builtin:"
 
@@ -83,6 +83,7 @@ def evaluate(
     allowed_imports: Sequence[str] = (),
     limits: Limits = Limits(),  # noqa: B008 - frozen
     workers: int = 1,
+    isolation: Isolation = "full",
     progress: Progress | None = None,
     reading: Callable[[int], None] | None = None,
 ) -> Evaluation:
@@ -99,6 +100,7 @@ def evaluate(
     :param allowed_imports: Modules that the program may import, beside those of a frozen component.
     :param limits: What the program may use and return.
     :param workers: Worker processes.
+    :param isolation: ``full``, or ``process-only`` for workers that the kernel does not lock.
     :param progress: Called as the work goes on.
     :param reading: Called with the number of documents read so far.
     :returns: Means, values by query, rankings, sizes and times.
@@ -122,5 +124,6 @@ def evaluate(
         limits=limits,
         workers=workers,
         allowed_imports=(*found.settings.allowed_imports, *allowed_imports),
+        isolation=isolation,
     ) as evaluator:
         return evaluator.evaluate(found.program, chosen, state=found.state, progress=progress)

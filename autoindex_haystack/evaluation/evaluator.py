@@ -2,16 +2,27 @@
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from autoindex_haystack.collection import Collection
 from autoindex_haystack.evaluation.metrics import DEPTH, OBJECTIVE, PerQuery, means, score_queries
 from autoindex_haystack.evaluation.reachable import check_reachable, documents_with_token
 from autoindex_haystack.program import Program
 from autoindex_haystack.retrieval import BM25Settings, ChunkTable, Index, Ranking, get_backend
-from autoindex_haystack.sandbox import DocumentFile, Limits, ProgramRunner, check_stability
+from autoindex_haystack.sandbox import (
+    DocumentFile,
+    Isolation,
+    Limits,
+    ProgramRunner,
+    check_same_output,
+    check_stability,
+    document_digests,
+)
 
 Progress = Callable[[str, int, int], None]
 """Called with the name of the phase, how much of it is done and how much there is."""
@@ -31,6 +42,7 @@ class Evaluation:
     :param state: What the program learned from the corpus.
     :param rankings: Query id to the best documents' ids and scores.
     :param seconds: Wall-clock time by phase.
+    :param digests: uint64, shape (documents,): a hash of each document's chunks.
     """
 
     program_sha256: str
@@ -43,6 +55,7 @@ class Evaluation:
     state: dict[str, Any]
     rankings: dict[str, list[tuple[str, float]]]
     seconds: dict[str, float] = field(default_factory=dict)
+    digests: NDArray[np.uint64] = field(default_factory=lambda: np.empty(0, np.uint64), repr=False, compare=False)
 
     @property
     def objective(self) -> float:
@@ -60,6 +73,7 @@ class Evaluator:
     :param workers: Worker processes a program.
     :param allowed_imports: Modules that programs may import beside the usual ones.
     :param key: Key of the opaque ids that programs see; fresh when not given.
+    :param isolation: ``full``, or ``process-only`` for workers that the kernel does not lock.
 
     ```python
     from autoindex_haystack.evaluation import Evaluator
@@ -80,6 +94,7 @@ class Evaluator:
         workers: int = 1,
         allowed_imports: Sequence[str] = (),
         key: bytes | None = None,
+        isolation: Isolation = "full",
     ) -> None:
         self.collection = collection
         self.settings = settings
@@ -88,6 +103,8 @@ class Evaluator:
         self._workers = workers
         self._allowed_imports = tuple(allowed_imports)
         self._key = key
+        self._isolation: Isolation = isolation
+        self.layers: tuple[str, ...] = ()
         self._documents = DocumentFile(collection.documents)
         self._reachable = documents_with_token(collection.documents, settings.analyzer)
 
@@ -118,7 +135,8 @@ class Evaluator:
             seconds["index"] = time.monotonic() - began
             if progress:
                 progress("searching", 0, 0)
-            return self.score(program, index, chunks, list(queries), learned, unreachable, seconds)
+            evaluation = self.score(program, index, chunks, list(queries), learned, unreachable, seconds)
+        return replace(evaluation, digests=document_digests(chunks))
 
     def run(
         self,
@@ -148,6 +166,7 @@ class Evaluator:
             workers=self._workers,
             allowed_imports=self._allowed_imports,
             key=self._key,
+            isolation=self._isolation,
         ) as runner:
             learned = dict(state) if state is not None else runner.calibrate()
             calibrated = time.monotonic()
@@ -157,12 +176,32 @@ class Evaluator:
                 state=learned,
                 limits=self._limits,
                 allowed_imports=self._allowed_imports,
+                isolation=self._isolation,
             )
             output = runner.run(progress=(lambda done: progress("documents", done, count)) if progress else None)
+            self.layers = runner.layers
         if seconds is not None:
             seconds["calibrate"] = calibrated - began
             seconds["program"] = time.monotonic() - calibrated
         return output.chunks, learned
+
+    def check_again(self, program: Program, before: Evaluation) -> None:
+        """Run a program over the whole corpus once more under other circumstances, and compare.
+
+        :param program: The program.
+        :param before: Its evaluation.
+        :raises ProgramError: If it learns or returns something else; the message shows the first such document.
+        """
+        check_same_output(
+            program,
+            self._documents,
+            before.digests,
+            state=before.state,
+            limits=self._limits,
+            workers=self._workers,
+            allowed_imports=self._allowed_imports,
+            isolation=self._isolation,
+        )
 
     def score(
         self,

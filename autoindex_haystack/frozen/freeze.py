@@ -7,7 +7,7 @@ from autoindex_haystack.collection import Document
 from autoindex_haystack.frozen.component import FrozenComponent, new_manifest, write_frozen
 from autoindex_haystack.frozen.manifest import ComponentSettings
 from autoindex_haystack.program import Program
-from autoindex_haystack.sandbox import ISOLATION, DocumentFile, Limits, ProgramRunner, check_stability
+from autoindex_haystack.sandbox import DocumentFile, Isolation, Limits, ProgramRunner, check_stability
 
 
 def freeze_program(
@@ -18,6 +18,7 @@ def freeze_program(
     settings: ComponentSettings = ComponentSettings(),  # noqa: B008 - frozen
     limits: Limits = Limits(),  # noqa: B008 - frozen
     versions: Mapping[str, str] | None = None,
+    isolation: Isolation = "full",
     force: bool = False,
 ) -> FrozenComponent:
     """Calibrate a program on a corpus and write it as a frozen component.
@@ -28,6 +29,7 @@ def freeze_program(
     :param settings: BM25 settings, metadata fields and imports that go with the program.
     :param limits: What the program may use and return.
     :param versions: The versions that the manifest states.
+    :param isolation: ``full``, or ``process-only`` for workers that the kernel does not lock.
     :param force: Replace what is there.
     :returns: The frozen component.
     :raises ProgramError: If the program is invalid, fails, or its output depends on more than the document.
@@ -37,9 +39,10 @@ def freeze_program(
     program.check(imports)
     with (
         DocumentFile(documents) as file,
-        ProgramRunner(program, file, limits=limits, allowed_imports=imports) as runner,
+        ProgramRunner(program, file, limits=limits, allowed_imports=imports, isolation=isolation) as runner,
     ):
         state = runner.calibrate()
-    check_stability(program, documents, state=state, limits=limits, allowed_imports=imports)
-    manifest = new_manifest(program, state, settings, versions=dict(versions or {}), isolation=list(ISOLATION))
+        layers = list(runner.layers)
+    check_stability(program, documents, state=state, limits=limits, allowed_imports=imports, isolation=isolation)
+    manifest = new_manifest(program, state, settings, versions=dict(versions or {}), isolation=layers)
     return write_frozen(folder, manifest, program, state, force=force)

@@ -3,21 +3,22 @@
 import secrets
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from autoindex_haystack.collection import Collection, Split, load_collection, load_split, make_split
-from autoindex_haystack.errors import ProgramError, SandboxError
+from autoindex_haystack.errors import ProgramError, SandboxError, SandboxUnavailable
 from autoindex_haystack.evaluation import METRICS, Evaluation, Evaluator, paired_difference
 from autoindex_haystack.files import refuse_existing, remove, replaced_at_the_end
 from autoindex_haystack.frozen import ComponentSettings, Figures, LearnedOn, Step, new_manifest, write_frozen
 from autoindex_haystack.optimizer.events import BaselineEvaluated, CandidateTried, IterationEnded, Listener, Phase
+from autoindex_haystack.optimizer.leaks import find_leak
 from autoindex_haystack.optimizer.selection import TOLERANCE, compare, improvements
 from autoindex_haystack.program import Program, builtin_program, check_source
 from autoindex_haystack.proposers import Candidate, CollectionView, Outcome, Proposer, ProposerState
 from autoindex_haystack.retrieval import BM25Settings
 from autoindex_haystack.runs import RunFolder, RunInfo, RunResult, RunSettings, installed_versions
-from autoindex_haystack.sandbox import ISOLATION, Limits
+from autoindex_haystack.sandbox import Isolation, Limits, layers_in_force
 
 
 @dataclass(frozen=True)
@@ -33,6 +34,7 @@ class SearchSettings:
     :param limits: What a program may use and return.
     :param workers: Worker processes a program.
     :param allowed_imports: Modules that programs may import beside the usual ones.
+    :param isolation: ``full``, or ``process-only`` for workers that the kernel does not lock.
     """
 
     iterations: int = 5
@@ -44,6 +46,7 @@ class SearchSettings:
     limits: Limits = field(default_factory=Limits)
     workers: int = 1
     allowed_imports: tuple[str, ...] = ()
+    isolation: Isolation = "full"
 
 
 def optimize(
@@ -72,6 +75,7 @@ def optimize(
     :returns: The result, as in ``result.json``.
     :raises CollectionError: If the collection or the split cannot be used.
     :raises RunError: If the run folder exists or cannot be written.
+    :raises SandboxUnavailable: If this machine cannot isolate programs as asked.
 
     ```python
     from autoindex_haystack import optimize
@@ -102,6 +106,7 @@ def optimize(
         workers=settings.workers,
         allowed_imports=settings.allowed_imports,
         key=key,
+        isolation=settings.isolation,
     )
     with evaluator, replaced_at_the_end(out):
         info = _run_info(collection, settings, proposer.name, key)
@@ -155,6 +160,7 @@ class Search:
         self._history: list[Outcome] = []
         self._seconds = dict.fromkeys(("propose", "calibrate", "program", "index", "search"), 0.0)
         self._began = time.monotonic()
+        self._notes: list[str] = []
         self._evaluations: dict[str, Evaluation] = {}
 
     def start(self) -> None:
@@ -221,7 +227,7 @@ class Search:
                 for outcome in adopted
             ],
             versions=installed_versions(),
-            isolation=list(ISOLATION),
+            isolation=list(self._evaluator.layers),
         )
         frozen = write_frozen(self._folder.path / "frozen", manifest, self._incumbent, self._best.state)
         result = RunResult(
@@ -240,8 +246,8 @@ class Search:
             growth=self._best.growth,
             unreachable=len(self._best.unreachable),
             seconds={**self._seconds, "total": time.monotonic() - self._began},
-            isolation=list(ISOLATION),
-            notes=self._collection.notes(),
+            isolation=list(self._evaluator.layers),
+            notes=[*self._collection.notes(), *self._notes],
         )
         self._folder.finish(result)
         return result
@@ -255,15 +261,19 @@ class Search:
         self._seconds["propose"] += time.monotonic() - began
         outcomes = [self._try(candidate, iteration, i) for i, candidate in enumerate(candidates, start=1)]
         better = improvements(outcomes, self._settings.tolerance)
-        winner = better[0] if better else None
         if len(better) > 1:
             combination = self._proposer.combine(replace(state, history=(*self._history, *outcomes)), better)
             if combination is not None:
                 combined = self._try(combination, iteration, len(outcomes) + 1, combined=True)
                 outcomes.append(combined)
-                winner = improvements([better[0], combined], self._settings.tolerance)[0]
-        adopted = self._adopt(winner) if winner else None
-        self._history += [adopted if adopted and outcome is winner else outcome for outcome in outcomes]
+                better = improvements([*better, combined], self._settings.tolerance)
+        decided: dict[int, Outcome] = {}
+        for winner in better:
+            decided[id(winner)] = self._confirm(winner)
+            if decided[id(winner)].adopted:
+                break
+        self._history += [decided.get(id(outcome), outcome) for outcome in outcomes]
+        adopted = next((outcome for outcome in decided.values() if outcome.adopted), None)
         self._folder.append(
             {"record": "decision", "iteration": iteration, "adopted": adopted.candidate.sha256 if adopted else None}
         )
@@ -290,10 +300,16 @@ class Search:
             evaluation = self._evaluate(program, f"iteration {iteration}, candidate {number}")
             outcome = compare(outcome, evaluation, self._best)
         except (ProgramError, SandboxError) as error:
+            self._failed(program, error)
             outcome = replace(outcome, error=str(error))
-            self._folder.append({"record": "failure", "program": program.sha256, "error": str(error)})
         self._listen(CandidateTried(outcome, number))
         return outcome
+
+    def _failed(self, program: Program, error: ProgramError | SandboxError) -> None:
+        """Write a failure down, if it is the program's and not this machine's."""
+        if isinstance(error, SandboxUnavailable):
+            raise error
+        self._folder.append({"record": "failure", "program": program.sha256, "error": str(error)})
 
     def _evaluate(self, program: Program, label: str) -> Evaluation:
         """Evaluate a program on the validation queries, once, and write the figures down before they are used."""
@@ -313,11 +329,8 @@ class Search:
                 "program": program.sha256,
                 "metrics": evaluation.metrics,
                 "scores": evaluation.scores,
-                "chunks": evaluation.chunks,
-                "chunk_bytes": evaluation.chunk_bytes,
-                "growth": evaluation.growth,
+                **{name: getattr(evaluation, name) for name in ("chunks", "chunk_bytes", "growth", "seconds")},
                 "unreachable": len(evaluation.unreachable),
-                "seconds": evaluation.seconds,
             }
         )
         self._evaluations[program.sha256] = evaluation
@@ -332,10 +345,23 @@ class Search:
         for phase, seconds in evaluation.seconds.items():
             self._seconds[phase] += seconds
 
-    def _adopt(self, winner: Outcome) -> Outcome:
+    def _confirm(self, winner: Outcome) -> Outcome:
+        """Adopt an improvement if it gives the same output under other circumstances; else it has failed."""
         assert winner.evaluation
-        self._incumbent = Program(winner.candidate.source)
-        self._best = winner.evaluation
+        program = Program(winner.candidate.source)
+        self._listen(Phase(f"iteration {winner.iteration}: running the best program again"))
+        began = time.monotonic()
+        try:
+            self._evaluator.check_again(program, winner.evaluation)
+        except (ProgramError, SandboxError) as error:
+            self._failed(program, error)
+            return replace(winner, evaluation=None, gain=None, fixed=(), broken=(), error=str(error))
+        finally:
+            self._seconds["program"] += time.monotonic() - began
+        if leak := find_leak(program.source, self._view):
+            self._folder.append({"record": "leak", "program": program.sha256, **asdict(leak)})
+            self._notes.append(f"Program {program.sha256[:12]}, which was adopted, {leak}")
+        self._incumbent, self._best = program, winner.evaluation
         return replace(winner, adopted=True)
 
     def _state(self, iteration: int) -> ProposerState:
@@ -354,6 +380,7 @@ class Search:
 
 
 def _run_info(collection: Collection, settings: SearchSettings, proposer: str, key: bytes) -> RunInfo:
+    layers = layers_in_force(settings.isolation, limits=settings.limits, allowed_imports=settings.allowed_imports)
     return RunInfo(
         settings=RunSettings(
             iterations=settings.iterations,
@@ -372,5 +399,5 @@ def _run_info(collection: Collection, settings: SearchSettings, proposer: str, k
         fingerprint=collection.fingerprint,
         id_key=key.hex(),
         versions=installed_versions(),
-        isolation=list(ISOLATION),
+        isolation=list(layers),
     )

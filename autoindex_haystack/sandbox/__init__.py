@@ -1,11 +1,21 @@
 """Running untrusted programs in processes of their own. Nothing here ever runs a program in the host process."""
 
 from autoindex_haystack.sandbox.documents import DocumentFile
+from autoindex_haystack.sandbox.isolation import ISOLATIONS, Isolation
 from autoindex_haystack.sandbox.limits import Limits
+from autoindex_haystack.sandbox.probe import layers_in_force
 from autoindex_haystack.sandbox.runner import ProgramOutput, ProgramRunner
-from autoindex_haystack.sandbox.stability import check_stability
+from autoindex_haystack.sandbox.stability import check_same_output, check_stability, document_digests
 
-ISOLATION = ("fresh interpreter", "empty environment", "resource limits", "process group with a deadline")
-"""The layers under which every program runs, as stated in results."""
-
-__all__ = ["ISOLATION", "DocumentFile", "Limits", "ProgramOutput", "ProgramRunner", "check_stability"]
+__all__ = [
+    "ISOLATIONS",
+    "DocumentFile",
+    "Isolation",
+    "Limits",
+    "ProgramOutput",
+    "ProgramRunner",
+    "check_same_output",
+    "check_stability",
+    "document_digests",
+    "layers_in_force",
+]

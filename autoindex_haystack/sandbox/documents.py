@@ -1,6 +1,6 @@
 """The document file: what workers read documents from, laid out flat so that a document is found by its offset.
 
-The file has no name: it is made, unlinked and passed on as an open descriptor that can only be read, so nothing is left
+The file has no name: it is made and passed on as an open descriptor that can only be read, so nothing is left
 behind and no program can change what another sees.
 """
 
@@ -8,6 +8,8 @@ import json
 import os
 import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
+from typing import BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,12 +27,7 @@ class DocumentFile:
     """
 
     def __init__(self, documents: Sequence[Document] = ()) -> None:
-        descriptor, name = tempfile.mkstemp(prefix="autoindex-")
-        self._file = os.fdopen(descriptor, "wb", _BUFFER)
-        try:
-            self._reader = os.open(name, os.O_RDONLY)
-        finally:
-            os.unlink(name)
+        self._file, self._reader = _nameless()
         self.sizes: NDArray[np.int64] = np.empty(0, np.int64)
         self.document_ids: list[str] = []
         self.write(documents)
@@ -80,3 +77,21 @@ class DocumentFile:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _nameless() -> tuple[BinaryIO, int]:
+    """Make a file without a name; returns it for writing and a descriptor that can only read it.
+
+    On Linux it never has a name, so that nothing is left whenever this process is killed.
+    """
+    with suppress(OSError, AttributeError):
+        descriptor = os.open(tempfile.gettempdir(), os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        with suppress(OSError):
+            reader = os.open(f"/proc/self/fd/{descriptor}", os.O_RDONLY)
+            return os.fdopen(descriptor, "wb", _BUFFER), reader
+        os.close(descriptor)
+    descriptor, name = tempfile.mkstemp(prefix="autoindex-")
+    try:
+        return os.fdopen(descriptor, "wb", _BUFFER), os.open(name, os.O_RDONLY)
+    finally:
+        os.unlink(name)

@@ -1,5 +1,6 @@
 """One worker process as the host sees it: start, commands, frames, end."""
 
+import fcntl
 import json
 import mmap
 import os
@@ -8,11 +9,12 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from autoindex_haystack.errors import SandboxError
 from autoindex_haystack.sandbox import worker
@@ -35,10 +37,18 @@ class WorkerProcess:
     """
 
     def __init__(self, documents: int, hash_seed: int = 0) -> None:
-        with tempfile.TemporaryFile(prefix="autoindex-") as page:
-            page.truncate(protocol.PAGE)
-            self._page = mmap.mmap(page.fileno(), protocol.PAGE)
-            self._process = _spawn(documents, page.fileno(), hash_seed)
+        lifeline, self._lifeline = os.pipe()
+        try:
+            with _page() as page:
+                self._page = mmap.mmap(page.fileno(), protocol.PAGE)
+                _seal(page.fileno())
+                self._process = _spawn(documents, page.fileno(), lifeline, hash_seed)
+        except BaseException:
+            os.close(self._lifeline)
+            raise
+        finally:
+            os.close(lifeline)
+        self.parent = os.getpid() if threading.current_thread() is threading.main_thread() else 0
         assert self._process.stdin
         assert self._process.stdout
         assert self._process.stderr
@@ -79,7 +89,7 @@ class WorkerProcess:
         head = protocol.FRAME
         while len(self._buffer) >= head.size:
             kind, length = head.unpack_from(self._buffer)
-            if kind not in (protocol.READY, protocol.BLOCK, protocol.STATE, protocol.FAILED) or length > largest:
+            if kind not in protocol.KINDS or length > largest:
                 raise broken_protocol()
             if len(self._buffer) < head.size + length:
                 break
@@ -145,6 +155,9 @@ class WorkerProcess:
             assert stream
             stream.close()
         self._page.close()
+        if self._lifeline >= 0:
+            os.close(self._lifeline)
+            self._lifeline = -1
 
 
 def broken_protocol() -> SandboxError:
@@ -152,7 +165,24 @@ def broken_protocol() -> SandboxError:
     return SandboxError("the worker sent a result that breaks the protocol; the program cannot be trusted")
 
 
-def _spawn(documents: int, page: int, hash_seed: int) -> subprocess.Popen[bytes]:
+def _page() -> BinaryIO:
+    """A page that is shared with the worker and lies in memory where the system can do that."""
+    if hasattr(os, "memfd_create"):
+        page: BinaryIO = os.fdopen(os.memfd_create("autoindex", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING), "r+b")
+    else:
+        page = tempfile.TemporaryFile(prefix="autoindex-")  # noqa: SIM115 - closed by the caller
+    page.truncate(protocol.PAGE)
+    return page
+
+
+def _seal(page: int) -> None:
+    """Fix the size of the page: the host would be killed by reading what a worker has cut off."""
+    if hasattr(fcntl, "F_ADD_SEALS"):
+        with suppress(OSError):
+            fcntl.fcntl(page, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL)
+
+
+def _spawn(documents: int, page: int, lifeline: int, hash_seed: int) -> subprocess.Popen[bytes]:
     if not sys.executable:
         msg = "this process does not know its Python interpreter (sys.executable), so no worker can be started"
         raise SandboxError(msg)
@@ -160,7 +190,7 @@ def _spawn(documents: int, page: int, hash_seed: int) -> subprocess.Popen[bytes]
     # The folder is on the path for this import only: a program shall find nothing there.
     start = (
         f"import sys; sys.path.insert(0, {folder!r}); from worker.serve import main; del sys.path[0]; "
-        f"main({documents}, {page})"
+        f"main({documents}, {page}, {lifeline})"
     )
     try:
         return subprocess.Popen(
@@ -170,7 +200,7 @@ def _spawn(documents: int, page: int, hash_seed: int) -> subprocess.Popen[bytes]
             stderr=subprocess.PIPE,
             env={"PYTHONHASHSEED": str(hash_seed)},
             cwd="/",
-            pass_fds=(documents, page),
+            pass_fds=(documents, page, lifeline),
             start_new_session=True,
         )
     except OSError as error:

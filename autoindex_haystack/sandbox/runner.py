@@ -12,12 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from autoindex_haystack.errors import ProgramError
+from autoindex_haystack.errors import AutoIndexError, ProgramError, SandboxUnavailable
 from autoindex_haystack.program import ALLOWED_MODULES, Program
 from autoindex_haystack.retrieval import ChunkTable
 from autoindex_haystack.sandbox import blocks
 from autoindex_haystack.sandbox.blocks import Block, Metadata, parse_json
 from autoindex_haystack.sandbox.documents import DocumentFile
+from autoindex_haystack.sandbox.isolation import Isolation, checked_layers, lock_command
 from autoindex_haystack.sandbox.limits import Limits
 from autoindex_haystack.sandbox.process import WorkerProcess, broken_protocol
 from autoindex_haystack.sandbox.reports import Clocks, Reports
@@ -28,6 +29,9 @@ _AHEAD = 2
 
 _TICK = 0.2
 """Seconds between two looks at the clocks."""
+
+_START_SECONDS = 60.0
+"""Seconds in which a worker must be locked, on however busy a machine."""
 
 _SMALL_FRAME = 1 << 20
 """Bytes of a frame that carries no documents' chunks and no state."""
@@ -65,6 +69,7 @@ class ProgramRunner:
     :param allowed_imports: Modules beside the usual ones, with their submodules.
     :param key: Key of the opaque ids; fresh when not given.
     :param hash_seed: PYTHONHASHSEED of the workers.
+    :param isolation: ``full``, or ``process-only`` for workers that the kernel does not lock.
     """
 
     def __init__(
@@ -78,6 +83,7 @@ class ProgramRunner:
         allowed_imports: Sequence[str] = (),
         key: bytes | None = None,
         hash_seed: int = 0,
+        isolation: Isolation = "full",
     ) -> None:
         self.program = program
         self.documents = documents
@@ -87,6 +93,8 @@ class ProgramRunner:
         self._packages = sorted(set(allowed_imports))
         self._key = key or secrets.token_bytes(protocol.KEY_BYTES)
         self._hash_seed = hash_seed
+        self._isolation = isolation
+        self.layers: tuple[str, ...] = ()
         self._workers: list[WorkerProcess] = []
         self._lock = threading.Lock()
         self._calibrates = False
@@ -96,6 +104,7 @@ class ProgramRunner:
 
         :raises ProgramError: If the program's module code fails.
         :raises SandboxError: If no worker can be started.
+        :raises SandboxUnavailable: If this machine cannot isolate it as asked.
         """
         with self._lock:
             self._start()
@@ -165,6 +174,7 @@ class ProgramRunner:
         try:
             for _ in range(self._count):
                 self._workers.append(WorkerProcess(self.documents.fileno(), self._hash_seed))
+            self._isolate()
             load = {
                 "do": "load",
                 "source": self.program.source,
@@ -173,7 +183,6 @@ class ProgramRunner:
                 "packages": self._packages,
                 "key": self._key.hex(),
                 "limits": {name: getattr(self._limits, name) for name in _LOADED},
-                "memory": self._limits.memory,
                 "seconds": self._limits.seconds,
             }
             for process in self._workers:
@@ -189,6 +198,19 @@ class ProgramRunner:
         for process in self._workers:
             process.close()
         self._workers = []
+
+    def _isolate(self) -> None:
+        """Have all workers locked, before they get to know anything of the program; note the layers in force."""
+        command = lock_command(self._isolation, self._limits.memory, self.program.source, self._packages)
+        for process in self._workers:
+            process.send({**command, "parent": process.parent})
+        for process in self._workers:
+            try:
+                answer = self._answer(process, protocol.ISOLATED, _SMALL_FRAME, Limits(seconds=_START_SECONDS))
+            except AutoIndexError as error:
+                msg = f"no worker came up: {error}"
+                raise SandboxUnavailable(msg) from error
+            self.layers = checked_layers(answer, self._isolation)
 
     def _work(self, pieces: list[Block], options: dict[str, Any], progress: Progress | None) -> None:
         """Hand out blocks and take results until all are done."""
@@ -242,9 +264,11 @@ class ProgramRunner:
                 raise self._reports.died(process) from None
         return payloads
 
-    def _answer(self, process: WorkerProcess, kind: bytes, largest: int) -> dict[str, Any]:
+    def _answer(
+        self, process: WorkerProcess, kind: bytes, largest: int, limits: Limits | None = None
+    ) -> dict[str, Any]:
         """Wait for the one frame, a JSON object of so many bytes at most, that answers a command."""
-        clocks = Clocks(self._limits, by_document=False)
+        clocks = Clocks(limits or self._limits, by_document=False)
         with selectors.DefaultSelector() as selector:
             selector.register(process.results, selectors.EVENT_READ)
             selector.register(process.log, selectors.EVENT_READ)

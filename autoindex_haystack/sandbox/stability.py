@@ -2,20 +2,31 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
+
+import numpy as np
+import xxhash
+from numpy.typing import NDArray
 
 from autoindex_haystack.collection.types import Document
 from autoindex_haystack.errors import ProgramError
 from autoindex_haystack.program import Program
+from autoindex_haystack.retrieval import ChunkTable
 from autoindex_haystack.sandbox.blocks import Metadata
 from autoindex_haystack.sandbox.documents import DocumentFile
+from autoindex_haystack.sandbox.isolation import Isolation
 from autoindex_haystack.sandbox.limits import Limits
+from autoindex_haystack.sandbox.reports import printable
 from autoindex_haystack.sandbox.runner import ProgramOutput, ProgramRunner
 
 SAMPLE = 48
 """Documents that are compared."""
 
 _BATCH = 5
+_OTHER_SEED = 1
+_SHOWN = 120
+"""Characters that are shown of a difference."""
 
 
 def check_stability(
@@ -25,6 +36,7 @@ def check_stability(
     state: dict[str, Any],
     limits: Limits = Limits(),  # noqa: B008 - frozen
     allowed_imports: Sequence[str] = (),
+    isolation: Isolation = "full",
 ) -> None:
     """Run a program twice over a sample under other circumstances and compare.
 
@@ -35,15 +47,25 @@ def check_stability(
     :param state: What the program learned from the corpus.
     :param limits: What the program may use and return.
     :param allowed_imports: Modules beside the usual ones.
+    :param isolation: How its workers are isolated.
     :raises ProgramError: If the output differs; the message names the first such document.
     """
     limits = replace(limits, corpus_growth=None)
     sample = documents[:: max(1, len(documents) // SAMPLE)][:SAMPLE]
     with DocumentFile(sample) as file:
         outputs = []
-        for hash_seed, order, batch in ((0, range(len(sample)), 1), (1, range(len(sample) - 1, -1, -1), _BATCH)):
+        for hash_seed, order, batch in (
+            (0, range(len(sample)), 1),
+            (_OTHER_SEED, range(len(sample) - 1, -1, -1), _BATCH),
+        ):
             with ProgramRunner(
-                program, file, state=state, limits=limits, allowed_imports=allowed_imports, hash_seed=hash_seed
+                program,
+                file,
+                state=state,
+                limits=limits,
+                allowed_imports=allowed_imports,
+                hash_seed=hash_seed,
+                isolation=isolation,
             ) as runner:
                 outputs.append(_by_document(runner.run(ordinals=order, batch=batch, metadata=True), len(sample)))
     differing = [document for document, *chunks in zip(sample, *outputs, strict=True) if chunks[0] != chunks[1]]
@@ -63,3 +85,81 @@ def _by_document(output: ProgramOutput, count: int) -> list[list[tuple[str, Meta
     for ordinal, text, own in zip(output.chunks.documents.tolist(), output.chunks.texts, output.metadata, strict=True):
         grouped[ordinal].append((text, own))
     return grouped
+
+
+def document_digests(chunks: ChunkTable) -> NDArray[np.uint64]:
+    """Hash the chunk texts of each document.
+
+    :param chunks: The chunks of a corpus.
+    :returns: uint64, shape (documents,): equal where a document's chunks are equal, in their order.
+    """
+    bounds = np.searchsorted(chunks.documents, np.arange(len(chunks.document_ids) + 1)).tolist()
+    texts = chunks.texts
+    # Lengths in between, so that no two lists of texts give the same bytes.
+    rows = (b"".join(_framed(text) for text in texts[begin:end]) for begin, end in pairwise(bounds))
+    return np.fromiter(map(xxhash.xxh3_64_intdigest, rows), np.uint64, len(chunks.document_ids))
+
+
+def check_same_output(
+    program: Program,
+    file: DocumentFile,
+    digests: NDArray[np.uint64],
+    *,
+    state: dict[str, Any],
+    limits: Limits = Limits(),  # noqa: B008 - frozen
+    workers: int = 1,
+    allowed_imports: Sequence[str] = (),
+    isolation: Isolation = "full",
+) -> None:
+    """Run a program over a whole corpus once more under other circumstances and compare with what it gave before.
+
+    It calibrates anew and runs with other ids, another hash seed, the documents backwards and several at a call.
+
+    :param program: The program.
+    :param file: The corpus.
+    :param digests: What :func:`document_digests` gave for its first output.
+    :param state: What it learned from the corpus the first time.
+    :param limits: What the program may use and return.
+    :param workers: Worker processes.
+    :param allowed_imports: Modules beside the usual ones.
+    :param isolation: How its workers are isolated.
+    :raises ProgramError: If state or output differ; the message shows the first such document.
+    """
+    how: dict[str, Any] = {"limits": limits, "workers": workers, "allowed_imports": allowed_imports}
+    how["isolation"] = isolation
+    with ProgramRunner(program, file, hash_seed=_OTHER_SEED, **how) as runner:
+        if runner.calibrate() != state:
+            msg = "calibrate learned something else from the same corpus; make it depend on the documents alone"
+            raise ProgramError(msg)
+        output = runner.run(ordinals=range(len(file) - 1, -1, -1), batch=_BATCH)
+    differing = np.flatnonzero(document_digests(output.chunks) != digests)
+    if not len(differing):
+        return
+    first = int(differing[0])
+    again = "\n".join(_texts_of(output.chunks, first))
+    with ProgramRunner(program, file, state=state, **how) as runner:
+        before = "\n".join(runner.run(ordinals=range(first, first + 1)).chunks.texts)
+    document_id = file.document_ids[first]
+    msg = (
+        f"the program's output for {len(differing):,} documents changes with ids, batch, order, hash seed or time; "
+        f"the first is {document_id}: {_difference(before, again)}"
+    )
+    raise ProgramError(msg, document_id=document_id)
+
+
+def _texts_of(chunks: ChunkTable, ordinal: int) -> list[str]:
+    begin, end = np.searchsorted(chunks.documents, [ordinal, ordinal + 1]).tolist()
+    return list(chunks.texts[begin:end])
+
+
+def _framed(text: str) -> bytes:
+    data = text.encode("utf-8")
+    return len(data).to_bytes(8, "little") + data
+
+
+def _difference(one: str, other: str) -> str:
+    """Show where two texts begin to differ."""
+    at = next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+    begin = max(0, at - _SHOWN // 2)
+    shown = [printable(text[begin : begin + _SHOWN]) for text in (one, other)]
+    return f"{shown[0]!r} became {shown[1]!r} (from character {begin} on)"

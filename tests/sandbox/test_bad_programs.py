@@ -247,7 +247,7 @@ def test_a_constructor_that_fails_is_refused(run):
 )
 def test_a_worker_that_is_gone_is_told_with_its_document_and_what_it_printed(run, statement, ending):
     with pytest.raises(ProgramError) as caught:
-        run(at_second(f"print('last words', flush=True); {statement}"))
+        run(at_second(f"print('last words', flush=True); {statement}"), isolation="process-only")
     assert str(caught.value).startswith(f"the program's worker {ending} at document second")
     assert "last words" in caught.value.program_traceback
 
@@ -257,7 +257,7 @@ def test_children_of_a_program_end_with_it(run):
         "\n    if reach('fork')() == 0: reach('sys').modules['time'].sleep(60)\n    while True: pass",
     )
     with pytest.raises(ProgramError, match=r"longer than 0\.6 seconds at document second"):
-        run(forking, limits=Limits(document_seconds=0.6, seconds=20))
+        run(forking, limits=Limits(document_seconds=0.6, seconds=20), isolation="process-only")
 
 
 def test_an_error_of_one_worker_ends_all(run, workers):

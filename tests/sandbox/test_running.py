@@ -239,10 +239,10 @@ def test_modules_of_the_list_can_be_imported_and_others_by_name_only(texts):
 def test_the_environment_of_a_program_is_empty(run, monkeypatch):
     monkeypatch.setenv("AUTOINDEX_CANARY", "sk-secret")
     body = "chunks.append(Chunk('0', doc.doc_id, repr(dict(reach('environ'))) + repr(reach('getcwd')())))"
-    seen = " ".join(run(program(body)).chunks.texts)
+    seen = " ".join(run(program(body), isolation="process-only").chunks.texts)
     assert "CANARY" not in seen
     assert "sk-secret" not in seen
-    environment, _, place = run(program(body)).chunks.texts[0].rpartition("}")
+    environment, _, place = run(program(body), isolation="process-only").chunks.texts[0].rpartition("}")
     assert set(eval(environment + "}")) <= {"PYTHONHASHSEED", "LC_CTYPE"}
     assert place == "'/'"
 
@@ -252,17 +252,17 @@ def test_a_program_inherits_only_the_descriptors_it_needs(run):
     os.set_inheritable(secret, True)
     body = "chunks.append(Chunk('0', doc.doc_id, ' '.join(sorted(reach('listdir')('/proc/self/fd'), key=int))))"
     try:
-        seen = run(program(body)).chunks.texts[0].split()
+        seen = run(program(body), isolation="process-only").chunks.texts[0].split()
     finally:
         os.close(secret)
-    # Commands, log twice, documents, page, results, the page's mapping, and the listing itself.
-    assert seen == [str(n) for n in range(8)]
+    # Commands, log twice, documents, page, results, lifeline, the page's mapping, and the listing itself.
+    assert seen == [str(n) for n in range(9)]
 
 
 def test_the_documents_cannot_be_changed_by_a_program(run):
     body = "reach('pwrite')(3, b'changed', 100); chunks.append(Chunk('0', doc.doc_id, ''))"
     with pytest.raises(ProgramError, match=r"OSError: .* Bad file descriptor"):
-        run(program(body))
+        run(program(body), isolation="process-only")
 
 
 def test_programs_run_in_processes_of_their_own_and_never_in_this_one(run, workers):

@@ -11,6 +11,7 @@ from haystack.core.errors import PipelineRuntimeError
 from autoindex_haystack.collection import Qrels
 from autoindex_haystack.errors import AutoIndexError
 from autoindex_haystack.evaluation.metrics import DEPTH
+from autoindex_haystack.sandbox import Isolation
 
 _SUFFIXES = {"bm25s": "yaml", "lucene": "lucene.yaml"}
 
@@ -51,16 +52,18 @@ class Comparison:
         return next((rank for rank, document in enumerate(found, start=1) if document in self.relevant), None)
 
 
-def index_documents(frozen: Path, backend: str, documents: list[Document]) -> int:
+def index_documents(frozen: Path, backend: str, documents: list[Document], isolation: Isolation = "full") -> int:
     """Index documents with a frozen component's indexing pipeline.
 
     :param frozen: The component's folder.
     :param backend: ``bm25s`` or ``lucene``.
     :param documents: The documents.
+    :param isolation: How the program's processes are isolated.
     :returns: How many chunks were written.
     :raises AutoIndexError: If the engine is missing or the program fails.
     """
     with _own_errors(), closing(_load(frozen, "indexing", backend)) as pipeline:
+        pipeline.get_component("preprocessor").isolation = isolation  # type: ignore[attr-defined]
         written: int = pipeline.run({"preprocessor": {"documents": documents}})["writer"]["documents_written"]
         return written
 

@@ -6,9 +6,10 @@ _GRACE = 5
 """Seconds of processor time beyond the deadline, which the host keeps; this limit is for a worker without a host."""
 
 
-def limit_process(memory: int) -> None:
-    """Limit what this process may ever have: memory, and no file, core dump, descriptor or process to speak of."""
-    for name, value in (("AS", memory), ("FSIZE", 0), ("CORE", 0), ("NOFILE", 16), ("NPROC", 0)):
+def limit_process(memory: int, descriptors: int) -> None:
+    """Limit what this process may ever have: memory, descriptors, and no file, core dump or process at all."""
+    none = ("FSIZE", "CORE", "NPROC", "MEMLOCK", "MSGQUEUE", "SIGPENDING")
+    for name, value in (("AS", memory), ("NOFILE", descriptors), *((name, 0) for name in none)):
         _limit(name, value, value)
 
 

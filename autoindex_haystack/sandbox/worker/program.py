@@ -62,6 +62,8 @@ def load(source: str, modules: list[str], packages: list[str]) -> dict[str, Any]
     # Dataclasses of the program look their module up by its name.
     sys.modules["candidate"] = _module("candidate", __builtins__=_builtins(modules, packages), __file__=FILE_NAME)
     namespace = vars(sys.modules["candidate"])
+    # It may have been imported ahead.
+    reseed()
     exec(compile(source, FILE_NAME, "exec", dont_inherit=True), namespace)
     return namespace
 

@@ -7,10 +7,14 @@ COMMANDS, RESULTS, LOG, DOCUMENTS, PROGRESS = range(5)
 """The worker's descriptors: commands come as JSON lines, frames leave, what the program prints leaves, documents are
 read, and the shared page tells at which document the program is."""
 
+LIFELINE = 6
+"""The end of a pipe that the host holds open as long as the worker shall live."""
+
 FRAME = struct.Struct("<cQ")
 """Head of a frame: its kind and the length of what follows."""
 
-READY, BLOCK, STATE, FAILED = b"R", b"B", b"S", b"E"
+ISOLATED, READY, BLOCK, STATE, FAILED = b"I", b"R", b"B", b"S", b"E"
+KINDS = (ISOLATED, READY, BLOCK, STATE, FAILED)
 
 BLOCK_HEAD = struct.Struct("<QQ")
 """Head of a block: number of documents and of chunks. Then uint32 chunks of each document, uint32 length of each text,

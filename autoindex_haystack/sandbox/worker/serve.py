@@ -12,7 +12,8 @@ from typing import Any
 from .chunks import by_document, encode_metadata, encode_texts, to_json
 from .documents import Documents
 from .errors import Rejected, failure, kind
-from .limits import limit_process, limit_processor
+from .isolation import isolate
+from .limits import limit_processor
 from .program import BasePreprocessor, Document, load, reseed
 from .protocol import (
     BLOCK,
@@ -20,6 +21,8 @@ from .protocol import (
     DOCUMENTS,
     FAILED,
     FRAME,
+    ISOLATED,
+    LIFELINE,
     LOG,
     PAGE,
     PROGRESS,
@@ -76,6 +79,11 @@ class Worker:
                 self._send(FAILED, json.dumps(failure(error)).encode())
                 return
 
+    def do_isolate(self, **how: Any) -> None:
+        """Lock this process and tell what is in force; nothing of the program has come yet."""
+        layers, missing = isolate(**how)
+        self._send(ISOLATED, json.dumps({"layers": layers, "missing": missing}).encode())
+
     def do_load(
         self,
         source: str,
@@ -84,11 +92,9 @@ class Worker:
         packages: list[str],
         key: str,
         limits: dict[str, int],
-        memory: int,
         seconds: float,
     ) -> None:
         """Run the program's module code and make its Preprocessor."""
-        limit_process(memory)
         limit_processor(seconds)
         self._limits, self._seconds, self._documents = limits, seconds, Documents(bytes.fromhex(key))
         self._at(None)
@@ -157,16 +163,19 @@ class Worker:
             view = view[os.write(self._results, view) :]
 
 
-def main(documents: int, progress: int) -> None:
+def main(documents: int, progress: int, lifeline: int) -> None:
     """Put the descriptors where the protocol has them and serve.
 
     :param documents: The inherited descriptor of the document file.
     :param progress: The inherited descriptor of the shared page.
+    :param lifeline: The inherited descriptor that ends with the host.
     """
-    moved = [fcntl.fcntl(descriptor, fcntl.F_DUPFD, PROGRESS + 1) for descriptor in (documents, progress)]
-    for descriptor, place in zip(moved, (DOCUMENTS, PROGRESS), strict=True):
+    inherited = (documents, progress, lifeline)
+    moved = [fcntl.fcntl(descriptor, fcntl.F_DUPFD, LIFELINE + 1) for descriptor in inherited]
+    os.closerange(PROGRESS + 1, LIFELINE + 1)
+    for descriptor, place in zip(moved, (DOCUMENTS, PROGRESS, LIFELINE), strict=True):
         os.dup2(descriptor, place)
-    os.closerange(PROGRESS + 1, max(documents, progress, *moved) + 1)
+    os.closerange(LIFELINE + 1, max(*inherited, *moved) + 1)
     # What the program prints shall go to the log, also when it is written to descriptor 1.
     results = os.dup(RESULTS)
     os.dup2(LOG, RESULTS)

@@ -237,7 +237,15 @@ def test_impossible_parameters_are_refused(parameters) -> None:
 
 
 def test_round_trip_of_parameters() -> None:
-    parameters = {"sha256": "f" * 64, "workers": 2, "title_key": "name", "timeout": 5.0, "on_error": "skip"}
+    parameters = {
+        "sha256": "f" * 64,
+        "workers": 2,
+        "title_key": "name",
+        "timeout": 5.0,
+        "on_error": "skip",
+        "isolation": "process-only",
+        "program_memory": 1 << 29,
+    }
     data = RepresentationPreprocessor("frozen", **parameters).to_dict()
     assert data == {
         "type": "haystack_integrations.components.preprocessors.autoindex.representation_preprocessor"

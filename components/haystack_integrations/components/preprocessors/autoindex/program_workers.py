@@ -11,7 +11,7 @@ import numpy as np
 from autoindex_haystack.errors import ProgramError, SandboxError
 from autoindex_haystack.frozen import FrozenComponent
 from autoindex_haystack.program import Document
-from autoindex_haystack.sandbox import DocumentFile, Limits, ProgramOutput, ProgramRunner
+from autoindex_haystack.sandbox import DocumentFile, Isolation, Limits, ProgramOutput, ProgramRunner
 
 _BATCH_DOCUMENTS, _BATCH_CHARACTERS = 4_096, 32 << 20
 """What one worker is given at a time: enough to keep it busy, little enough that the results do not fill the memory."""
@@ -31,13 +31,28 @@ class ProgramWorkers:
     :param frozen: The component.
     :param workers: How many processes run side by side.
     :param timeout: Seconds that the program may take for one document.
+    :param memory: Address space of each process in bytes.
+    :param isolation: How the processes are isolated.
     """
 
-    def __init__(self, frozen: FrozenComponent, *, workers: int, timeout: float) -> None:
+    def __init__(
+        self,
+        frozen: FrozenComponent,
+        *,
+        workers: int,
+        timeout: float,
+        memory: int = Limits.memory,
+        isolation: Isolation = "full",
+    ) -> None:
         self.frozen = frozen
         self._workers = workers
         # How much a program may make of a corpus was judged where it was learned. A batch is no corpus.
-        limits = Limits(document_seconds=timeout, seconds=_BATCH_TIMEOUTS * timeout, corpus_growth=_UNLIMITED_GROWTH)
+        limits = Limits(
+            document_seconds=timeout,
+            seconds=_BATCH_TIMEOUTS * timeout,
+            memory=memory,
+            corpus_growth=_UNLIMITED_GROWTH,
+        )
         self._file = DocumentFile()
         self._runner = ProgramRunner(
             frozen.program,
@@ -46,6 +61,7 @@ class ProgramWorkers:
             limits=limits,
             workers=workers,
             allowed_imports=frozen.manifest.settings.allowed_imports,
+            isolation=isolation,
         )
         self._closed = False
         self._lock = threading.Lock()

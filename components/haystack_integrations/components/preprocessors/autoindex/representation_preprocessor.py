@@ -9,10 +9,13 @@ from haystack import Document, component, default_from_dict, default_to_dict, lo
 
 from autoindex_haystack.frozen import load_frozen
 from autoindex_haystack.program import Document as ProgramDocument
+from autoindex_haystack.sandbox import ISOLATIONS, Isolation, Limits
 from haystack_integrations.common.autoindex import is_document_list, make_chunks
 from haystack_integrations.components.preprocessors.autoindex.program_workers import ProgramWorkers
 
 logger = logging.getLogger(__name__)
+
+_ON_ERROR = ("raise", "skip", "full_document")
 
 
 @component
@@ -58,7 +61,9 @@ class RepresentationPreprocessor:
         workers: int = 1,
         title_key: str = "title",
         timeout: float = 60.0,
-        on_error: Literal["raise", "skip"] = "raise",
+        on_error: Literal["raise", "skip", "full_document"] = "raise",
+        isolation: Isolation = "full",
+        program_memory: int = Limits.memory,
     ) -> None:
         """Create the component; nothing is read or started before :meth:`warm_up`.
 
@@ -67,9 +72,13 @@ class RepresentationPreprocessor:
         :param workers: How many processes run the program side by side.
         :param title_key: The key of meta that holds a document's title.
         :param timeout: Seconds that the program may take for one document.
-        :param on_error: What to do when the program fails at a document: ``raise``, or ``skip`` it with a warning; then
-            it is not indexed.
-        :raises ValueError: If ``workers`` or ``timeout`` is not above 0, or ``on_error`` is unknown.
+        :param on_error: What to do when the program fails at a document: ``raise``; ``skip`` it with a warning, then it
+            is not indexed; or index its ``full_document``, title and content as they are, with a warning. The
+            output ``failed`` has the ids of both.
+        :param isolation: ``full``, or ``process-only`` for programs that you trust, where the kernel cannot lock the
+            processes (as on macOS).
+        :param program_memory: Memory (address space) in bytes that each process may have.
+        :raises ValueError: If a number is not above 0, or ``on_error`` or ``isolation`` is unknown.
         """
         if workers < 1:
             msg = f"workers must be greater than 0, but got {workers}"
@@ -77,8 +86,14 @@ class RepresentationPreprocessor:
         if not timeout > 0:
             msg = f"timeout must be greater than 0, but got {timeout}"
             raise ValueError(msg)
-        if on_error not in ("raise", "skip"):
-            msg = f"on_error must be 'raise' or 'skip', but got {on_error!r}"
+        if on_error not in _ON_ERROR:
+            msg = f"on_error must be 'raise', 'skip' or 'full_document', but got {on_error!r}"
+            raise ValueError(msg)
+        if isolation not in ISOLATIONS:
+            msg = f"isolation must be 'full' or 'process-only', but got {isolation!r}"
+            raise ValueError(msg)
+        if program_memory < 1:
+            msg = f"program_memory must be greater than 0, but got {program_memory}"
             raise ValueError(msg)
         self.path = str(path)
         self.sha256 = sha256
@@ -86,6 +101,8 @@ class RepresentationPreprocessor:
         self.title_key = title_key
         self.timeout = timeout
         self.on_error = on_error
+        self.isolation: Isolation = isolation
+        self.program_memory = program_memory
         self._program: ProgramWorkers | None = None
         self._finalizer: weakref.finalize[..., RepresentationPreprocessor] | None = None
         self._lock = threading.Lock()
@@ -103,6 +120,8 @@ class RepresentationPreprocessor:
             title_key=self.title_key,
             timeout=self.timeout,
             on_error=self.on_error,
+            isolation=self.isolation,
+            program_memory=self.program_memory,
         )
 
     @classmethod
@@ -130,13 +149,14 @@ class RepresentationPreprocessor:
                 self._finalizer()
             self._program = self._finalizer = None
 
-    @component.output_types(documents=list[Document])
-    def run(self, documents: list[Document]) -> dict[str, list[Document]]:
+    @component.output_types(documents=list[Document], failed=list[str])
+    def run(self, documents: list[Document]) -> dict[str, Any]:
         """Turn documents into chunks.
 
         :param documents: The documents; they are not changed. Content None counts as empty. When several have the same
             id, the last one counts.
-        :returns: A dictionary with the key ``documents``: the chunks, those of one document together, in its order.
+        :returns: A dictionary with the keys ``documents``: the chunks, those of one document together, in its order;
+            and ``failed``: the ids of the documents at which the program failed.
         :raises TypeError: If something else than a list of Documents is given.
         :raises ValueError: If a document cannot be given to the program; the message names it.
         :raises ProgramError: If the program fails; the message names the document.
@@ -152,31 +172,34 @@ class RepresentationPreprocessor:
         sha256 = program.frozen.program.sha256
         chunks: list[Document] = []
         failed, empty = [], []
-        results = program.run(given, skip_failing=self.on_error == "skip")
-        for source, found in zip(sources, results, strict=True):
+        results = program.run(given, skip_failing=self.on_error != "raise")
+        for source, seen, found in zip(sources, given, results, strict=True):
             if found is None:
                 failed.append(source.id)
-                continue
+                if self.on_error == "skip":
+                    continue
+                found = [(_full_document(seen), None)]
             if not any(text.strip() for text, _ in found):
                 empty.append(source.id)
             texts, metadata = [text for text, _ in found], [own for _, own in found]
             chunks += make_chunks(source, texts, metadata, sha256)
         _warn("have no content and count as empty", [source.id for source in sources if source.content is None])
-        _warn("made the program fail and are not indexed", failed)
+        fate = "are not indexed" if self.on_error == "skip" else "are indexed as they are"
+        _warn(f"made the program fail and {fate}", failed)
         _warn("got no index text from the program and cannot be found", empty)
         if len(sources) < len(documents):
             logger.warning(
                 "{count} documents were left out because others after them have the same id",
                 count=len(documents) - len(sources),
             )
-        return {"documents": chunks}
+        return {"documents": chunks, "failed": failed}
 
-    @component.output_types(documents=list[Document])
-    async def run_async(self, documents: list[Document]) -> dict[str, list[Document]]:
+    @component.output_types(documents=list[Document], failed=list[str])
+    async def run_async(self, documents: list[Document]) -> dict[str, Any]:
         """Turn documents into chunks, while the event loop goes on; otherwise the same as :meth:`run`.
 
         :param documents: The documents.
-        :returns: A dictionary with the key ``documents``: the chunks.
+        :returns: A dictionary with the keys ``documents``, the chunks, and ``failed``.
         :raises TypeError: If something else than a list of Documents is given.
         :raises ValueError: If a document cannot be given to the program; the message names it.
         :raises ProgramError: If the program fails; the message names the document.
@@ -188,7 +211,13 @@ class RepresentationPreprocessor:
         with self._lock:
             if self._program is None:
                 frozen = load_frozen(self.path, sha256=self.sha256)
-                program = ProgramWorkers(frozen, workers=self.workers, timeout=self.timeout)
+                program = ProgramWorkers(
+                    frozen,
+                    workers=self.workers,
+                    timeout=self.timeout,
+                    memory=self.program_memory,
+                    isolation=self.isolation,
+                )
                 # Also when the component is simply dropped, and at the end of the process.
                 self._finalizer = weakref.finalize(self, program.close)
                 self._program = program
@@ -202,6 +231,12 @@ class RepresentationPreprocessor:
         if isinstance(title, str) and title:
             metadata["title"] = title
         return ProgramDocument(source.id, source.content or "", metadata)
+
+
+def _full_document(document: ProgramDocument) -> str:
+    """What the baseline makes of a document."""
+    title = document.metadata.get("title")
+    return f"{title}\n{document.text}" if title else document.text
 
 
 def _warn(what: str, ids: list[str]) -> None:
