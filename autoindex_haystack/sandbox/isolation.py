@@ -22,7 +22,7 @@ Isolation = Literal["full", "process-only"]
 ISOLATIONS: tuple[Isolation, ...] = ("full", "process-only")
 
 _FULL = ("resource limits", "ends with the host", "no capabilities", "no new privileges", "self-test")
-_CODEC_WORDS = frozenset({"encode", "decode", "bytes", "bytearray", "codecs"})
+_CODEC_WORDS = frozenset({"encode", "decode", "bytes", "bytearray", "codecs", "encoding", "xml"})
 _SHARED_LIBRARIES = ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/usr/local/lib", "/etc/ld.so.cache")
 
 

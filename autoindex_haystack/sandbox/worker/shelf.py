@@ -14,11 +14,11 @@ import sys
 from collections.abc import Sequence
 from types import CodeType, ModuleType
 
-_ALWAYS = ("weakref", "copy", "types", "warnings", "stringprep")
+_ALWAYS = (*"copy heapq types typing warnings weakref encodings.ascii encodings.latin_1 encodings.utf_16".split(),)
 """What the standard library's own functions import late."""
 
 _CODECS_NEED = ("base64", "binascii", "bz2", "quopri", "stringprep", "unicodedata", "uu", "zlib")
-_C_CODECS = tuple(f"_codecs_{name}" for name in ("cn", "hk", "iso2022", "jp", "kr", "tw"))
+_C_CODECS = ("_multibytecodec", *(f"_codecs_{name}" for name in ("cn", "hk", "iso2022", "jp", "kr", "tw")))
 _ELSEWHERE = frozenset({"mbcs", "oem", "cp65001"})
 """Codecs of Windows."""
 

@@ -1,0 +1,8 @@
+"""Abort."""
+
+EXPECT = "stopped"
+REAL = False
+
+
+def attack(t):
+    reach("abort")()

@@ -1,0 +1,7 @@
+"""Duplicate a descriptor."""
+
+EXPECT = "refused"
+
+
+def attack(t):
+    return reach("dup")(1)

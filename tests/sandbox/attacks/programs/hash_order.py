@@ -1,0 +1,8 @@
+"""Depend on the hash seed."""
+
+EXPECT = "unstable"
+REAL = False
+
+
+def attack(t):
+    return hash("x")

@@ -1,0 +1,7 @@
+"""List a folder."""
+
+EXPECT = "refused"
+
+
+def attack(t):
+    return reach("listdir")(t["folder"] + "/..")

@@ -1,0 +1,7 @@
+"""Make a folder."""
+
+EXPECT = "refused"
+
+
+def attack(t):
+    return done(reach("mkdir")(t["folder"] + "/made"))

@@ -1,0 +1,7 @@
+"""Make a symbolic link."""
+
+EXPECT = "refused"
+
+
+def attack(t):
+    return done(reach("symlink")(t["secret"], t["folder"] + "/made"))

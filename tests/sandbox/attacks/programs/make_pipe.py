@@ -1,0 +1,7 @@
+"""Make a pipe."""
+
+EXPECT = "refused"
+
+
+def attack(t):
+    return reach("pipe")()

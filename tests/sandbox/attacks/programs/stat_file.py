@@ -1,0 +1,7 @@
+"""Ask for the size of a file."""
+
+EXPECT = "refused"
+
+
+def attack(t):
+    return reach("stat")(t["secret"]).st_size

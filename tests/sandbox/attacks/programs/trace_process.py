@@ -1,0 +1,9 @@
+"""Trace another process."""
+
+EXPECT = "refused"
+NATIVE = True
+REAL = False
+
+
+def attack(t):
+    return native("ptrace", 16, t["victim"], None, None)

@@ -1,0 +1,7 @@
+"""Empty a file by its name."""
+
+EXPECT = "refused"
+
+
+def attack(t):
+    return done(reach("truncate")(t["secret"], 0))
