@@ -80,10 +80,9 @@ def main() -> None:
     arguments = parser.parse_args()
     documents = make_documents(arguments.megabytes)
     size = sum(len(document.text) for document in documents) / 1e6
-    rows = []
     with DocumentFile(documents) as file:
-        for _ in range(arguments.rounds):
-            rows.append((in_process(documents), isolated(file, 1), isolated(file, 2)))
+        rounds = range(arguments.rounds)
+        rows = [(in_process(documents), isolated(file, 1), isolated(file, 2)) for _ in rounds]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     ready = sorted(start_up() for _ in range(_STARTS))
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -94,7 +93,9 @@ def main() -> None:
         speed = statistics.median(size / row[i] for row in rows)
         ratio = statistics.median(row[0] / row[i] for row in rows)
         print(f"| {name} | {speed:.0f} | {ratio:.2f} |")
-    print(f"\nworker ready: median {1e3 * statistics.median(ready):.0f} ms, fastest {1e3 * ready[0]:.0f} ms, processor time {1e3 * used:.0f} ms")
+    print(
+        f"\nworker ready: median {1e3 * statistics.median(ready):.0f} ms, fastest {1e3 * ready[0]:.0f} ms, processor time {1e3 * used:.0f} ms"
+    )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Honest programs work under all layers: otherwise a worker that died at its start would look like a perfect sandbox."""
+"""Honest programs work under all layers; otherwise a worker that died at its start would look perfect."""
 
 import encodings
 import encodings.aliases
@@ -11,6 +11,7 @@ from autoindex_haystack.errors import ProgramError
 from autoindex_haystack.program import ALLOWED_MODULES, Document, Program
 from autoindex_haystack.sandbox import DocumentFile, Limits, ProgramRunner
 
+ONE = [Document("d", "some text, ä")]
 LIMITS = Limits(seconds=60, document_seconds=60)
 
 SOURCE = """\
@@ -61,7 +62,7 @@ USES = {
 }
 
 
-def run(module: str, body: str, documents=(Document("d", "some text, ä"),), **options) -> list[str]:
+def run(module: str, body: str, documents=ONE, **options) -> list[str]:
     source = Program(SOURCE.format(module=module, body=body))
     with DocumentFile(documents) as file, ProgramRunner(source, file, **({"limits": LIMITS} | options)) as runner:
         texts = runner.run().chunks.texts
