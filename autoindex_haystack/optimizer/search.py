@@ -274,9 +274,8 @@ class Search:
                 break
         self._history += [decided.get(id(outcome), outcome) for outcome in outcomes]
         adopted = next((outcome for outcome in decided.values() if outcome.adopted), None)
-        self._folder.append(
-            {"record": "decision", "iteration": iteration, "adopted": adopted.candidate.sha256 if adopted else None}
-        )
+        sha256 = adopted.candidate.sha256 if adopted else None
+        self._folder.append({"record": "decision", "iteration": iteration, "adopted": sha256})
         return adopted
 
     def _try(self, candidate: Candidate, iteration: int, number: int, *, combined: bool = False) -> Outcome:

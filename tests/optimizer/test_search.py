@@ -7,13 +7,14 @@ import pytest
 
 from autoindex_haystack import load_frozen, optimize
 from autoindex_haystack.collection import load_split, make_split
-from autoindex_haystack.errors import BackendError, CollectionError, RunError
+from autoindex_haystack.errors import BackendError, CollectionError, RunError, SandboxUnavailable
 from autoindex_haystack.evaluation import METRICS, Evaluator, evaluate
 from autoindex_haystack.optimizer import SearchSettings
 from autoindex_haystack.optimizer.events import BaselineEvaluated, CandidateTried, IterationEnded
 from autoindex_haystack.program import Program, builtin_program
 from autoindex_haystack.proposers import Candidate
 from autoindex_haystack.runs import read_result
+from autoindex_haystack.sandbox import runner
 
 PROGRAM = """
 from autoindex_haystack.program import BasePreprocessor, Chunk
@@ -248,3 +249,56 @@ def test_the_built_in_proposer_learns_word_forms_twice_the_same(folder, tmp_path
         "add_forms" in load_frozen(first.frozen).program.source
         or "add_missing_forms" in load_frozen(first.frozen).program.source
     )
+
+
+def test_a_program_whose_output_changes_somewhere_in_the_corpus_is_not_adopted(collection, tmp_path):
+    """The sample that every candidate is checked on does not meet the document; the whole corpus does."""
+    late = f"{BOTH} + (str(hash(doc.text)) if doc.text == {collection.documents[-1].text!r} else '')"
+    result, events = search(collection, tmp_path / "run", Scripted([late, MORE_STEMS]))
+    tried = [event.outcome for event in events if isinstance(event, CandidateTried)]
+    assert tried[0].gain > tried[1].gain > 0
+    [ended] = [event for event in events if isinstance(event, IterationEnded)]
+    assert ended.adopted.candidate == tried[1].candidate
+    journal = [json.loads(line) for line in (tmp_path / "run" / "journal.jsonl").read_text().splitlines()]
+    [failure] = [record for record in journal if record["record"] == "failure"]
+    assert failure["program"] == tried[0].candidate.sha256
+    last = collection.documents[-1].doc_id
+    assert f"changes with ids, batch, order, hash seed or time; the first is {last}: " in failure["error"]
+    assert " became " in failure["error"]
+    assert result.adopted == 1
+
+
+def test_a_program_that_learns_something_else_every_time_is_not_adopted(collection, tmp_path):
+    source = PROGRAM.format(expression=STEMS)
+    source += "    def calibrate(self, docs):\n        return {'n': hash('x')}\n"
+
+    class Learning(Scripted):
+        def propose(self, state):
+            return [Candidate(source, "learns its hash seed")]
+
+    result, _ = search(collection, tmp_path / "run", Learning())
+    assert result.adopted == 0
+    assert "calibrate learned something else" in (tmp_path / "run" / "journal.jsonl").read_text()
+
+
+def test_the_layers_in_force_are_stated_in_every_result(collection, tmp_path):
+    result, _ = search(collection, tmp_path / "full", Scripted())
+    assert "self-test" in result.isolation
+    assert load_frozen(tmp_path / "full" / "frozen").manifest.isolation == result.isolation
+    assert json.loads((tmp_path / "full" / "run.json").read_text())["isolation"] == result.isolation
+    settings = SearchSettings(iterations=0, isolation="process-only")
+    weaker = optimize(collection, tmp_path / "weaker", settings=settings, proposer=Scripted())
+    assert not any("seccomp" in layer for layer in weaker.isolation)
+
+
+def test_a_machine_without_isolation_ends_the_search_and_is_no_fault_of_a_candidate(collection, tmp_path, monkeypatch):
+    def unavailable(*_, **__):
+        raise SandboxUnavailable("no")
+
+    class Late(Scripted):
+        def propose(self, state):
+            monkeypatch.setattr(runner, "checked_layers", unavailable)
+            return super().propose(state)
+
+    with pytest.raises(SandboxUnavailable):
+        search(collection, tmp_path / "run", Late([STEMS]))

@@ -183,6 +183,24 @@ def test_documents_at_which_the_program_fails_can_be_skipped(make, caplog, worke
     assert "4 documents made the program fail and are not indexed: 0, 4, 5, 9" in caplog.text
 
 
+@pytest.mark.parametrize(("on_error", "kept"), [("skip", ["fine"]), ("full_document", ["T\nbad", "fine"])])
+def test_documents_at_which_the_program_fails_are_reported(make, caplog, on_error, kept) -> None:
+    documents = [Document(id="a", content="bad", meta={"title": "T"}), Document(id="b", content="fine")]
+    with caplog.at_level(logging.WARNING):
+        result = make(FAILS_AT, on_error=on_error).run(documents)
+    assert [chunk.content for chunk in result["documents"]] == kept
+    assert result["failed"] == ["a"]
+    fate = "are not indexed" if on_error == "skip" else "are indexed as they are"
+    assert f"1 documents made the program fail and {fate}: a" in caplog.text
+
+
+def test_a_document_that_kills_its_worker_is_put_aside_and_the_others_go_on(make) -> None:
+    documents = [Document(id=f"{i}", content="loop" if i == 2 else f"fine {i}") for i in range(5)]
+    result = make(FAILS_AT, on_error="skip", timeout=0.5).run(documents)
+    assert result["failed"] == ["2"]
+    assert len(result["documents"]) == 4
+
+
 def test_a_program_that_cannot_start_is_not_skipped(make) -> None:
     preprocessor = make("raise ValueError\n" + FAILS_AT, on_error="skip")
     with pytest.raises(ProgramError, match="ValueError"):
