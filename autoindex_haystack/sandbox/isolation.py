@@ -5,6 +5,7 @@ import importlib.machinery
 import importlib.util
 import logging
 import re
+import site
 import sys
 import sysconfig
 from collections.abc import Sequence
@@ -43,7 +44,7 @@ def lock_command(isolation: Isolation, memory: int, source: str, packages: Seque
     modules = [name for name in sorted(ALLOWED_MODULES) if words.issuperset(name.split("."))]
     if "pathlib" in words:
         modules.append("pathlib")
-    paths = _package_paths(tuple(packages))
+    paths, readable = _package_paths(tuple(packages))
     return {
         "do": "isolate",
         "mode": isolation,
@@ -51,7 +52,7 @@ def lock_command(isolation: Isolation, memory: int, source: str, packages: Seque
         "modules": modules,
         "packages": list(packages),
         "paths": paths,
-        "readable": [*_library_paths(), *paths] if packages else [],
+        "readable": [*_library_paths(), *readable] if packages else [],
         "codecs": bool(words & _CODEC_WORDS),
     }
 
@@ -89,19 +90,29 @@ def _warn_once(layers: tuple[str, ...]) -> None:
 
 
 @functools.cache
-def _package_paths(packages: tuple[str, ...]) -> list[str]:
-    """The folders in which this process finds packages; nothing is imported."""
-    found: list[str] = []
+def _package_paths(packages: tuple[str, ...]) -> tuple[list[str], list[str]]:
+    """Where this process finds packages, nothing being imported: folders to search, and what may be read.
+
+    Where packages are installed, all may be read, since one needs another. Elsewhere, as in a checkout, it is the
+    package alone: beside it there may be anything.
+    """
+    installed = {str(Path(path).resolve()) for path in (*site.getsitepackages(), site.getusersitepackages())}
+    library = str(Path(sysconfig.get_path("stdlib")).resolve())
+    search: list[str] = []
+    readable: list[str] = []
     for package in packages:
         try:
             spec = importlib.util.find_spec(package.partition(".")[0])
         except (ImportError, ValueError):
             continue
-        if spec is not None and spec.has_location:
-            places = [*(spec.submodule_search_locations or ()), spec.origin or ""]
-            found.append(str(Path(places[0]).resolve().parent))
-    library = str(Path(sysconfig.get_path("stdlib")).resolve())
-    return [folder for folder in dict.fromkeys(found) if folder not in (library, f"{library}/lib-dynload")]
+        if spec is None or not spec.has_location:
+            continue
+        own = Path([*(spec.submodule_search_locations or ()), spec.origin or ""][0]).resolve()
+        folder = str(own.parent)
+        if folder not in (library, f"{library}/lib-dynload"):
+            search.append(folder)
+            readable.append(folder if folder in installed else str(own))
+    return list(dict.fromkeys(search)), list(dict.fromkeys(readable))
 
 
 @functools.cache

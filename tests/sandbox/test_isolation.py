@@ -208,3 +208,17 @@ def test_the_command_line_of_a_worker_shows_nothing_of_the_program():
         runner.start()
         command = Path(f"/proc/{runner._workers[0].pid}/cmdline").read_bytes()
     assert b"BasePreprocessor" not in command
+
+
+def test_of_a_checkout_only_the_package_that_is_allowed_can_be_read(tmp_path, monkeypatch, run):
+    package = tmp_path / "project" / "allowed_package"
+    package.mkdir(parents=True)
+    (package / "__init__.py").write_text("")
+    (package / "late.py").write_text("VALUE = 'found late'")
+    (tmp_path / "project" / "keys.txt").write_text("secret")
+    monkeypatch.syspath_prepend(str(tmp_path / "project"))
+    late = "import allowed_package.late as late; chunks.append(Chunk('0', doc.doc_id, late.VALUE))"
+    assert set(run(program(late), allowed_imports=["allowed_package"]).chunks.texts) == {"found late"}
+    reading = f"reach('open')({str(tmp_path / 'project' / 'keys.txt')!r}, 0)"
+    with pytest.raises(ProgramError, match="PermissionError"):
+        run(program(reading), allowed_imports=["allowed_package"])
