@@ -278,6 +278,8 @@ def test_round_trip_of_parameters() -> None:
         "title_key": "title",
         "timeout": 60.0,
         "on_error": "raise",
+        "isolation": "full",
+        "program_memory": 2 << 30,
     }
 
 
