@@ -1,6 +1,7 @@
 """The optimizer: the loop of the paper, its selection rule and its events."""
 
-from autoindex_haystack.optimizer.search import SearchSettings, optimize
+from autoindex_haystack.optimizer.search import optimize
 from autoindex_haystack.optimizer.selection import TOLERANCE
+from autoindex_haystack.optimizer.settings import SearchSettings
 
 __all__ = ["TOLERANCE", "SearchSettings", "optimize"]

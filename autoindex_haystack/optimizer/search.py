@@ -3,7 +3,7 @@
 import secrets
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from autoindex_haystack.collection import Collection, Split, load_collection, load_split, make_split
@@ -13,47 +13,19 @@ from autoindex_haystack.files import refuse_existing, remove, replaced_at_the_en
 from autoindex_haystack.frozen import ComponentSettings, Figures, LearnedOn, Step, new_manifest, write_frozen
 from autoindex_haystack.optimizer.events import BaselineEvaluated, CandidateTried, IterationEnded, Listener, Phase
 from autoindex_haystack.optimizer.leaks import find_leak
-from autoindex_haystack.optimizer.selection import TOLERANCE, compare, improvements
+from autoindex_haystack.optimizer.selection import compare, improvements
+from autoindex_haystack.optimizer.settings import SearchSettings
 from autoindex_haystack.program import Program, builtin_program, check_source
 from autoindex_haystack.proposers import Candidate, CollectionView, Outcome, Proposer, ProposerState
-from autoindex_haystack.retrieval import BM25Settings
 from autoindex_haystack.runs import RunFolder, RunInfo, RunResult, RunSettings, installed_versions
-from autoindex_haystack.sandbox import Isolation, Limits, layers_in_force
-
-
-@dataclass(frozen=True)
-class SearchSettings:
-    """How a search is done.
-
-    :param iterations: How many rounds of proposals.
-    :param candidates: How many candidates a round.
-    :param seed: The proposer's seed.
-    :param tolerance: The gain in mean validation Recall@100 that counts as an improvement.
-    :param bm25: BM25 parameters and analyzer, held fixed.
-    :param backend: The engine, held fixed.
-    :param limits: What a program may use and return.
-    :param workers: Worker processes a program.
-    :param allowed_imports: Modules that programs may import beside the usual ones.
-    :param isolation: ``full``, or ``process-only`` for workers that the kernel does not lock.
-    """
-
-    iterations: int = 5
-    candidates: int = 4
-    seed: int = 0
-    tolerance: float = TOLERANCE
-    bm25: BM25Settings = field(default_factory=BM25Settings)
-    backend: str = "bm25s"
-    limits: Limits = field(default_factory=Limits)
-    workers: int = 1
-    allowed_imports: tuple[str, ...] = ()
-    isolation: Isolation = "full"
+from autoindex_haystack.sandbox import layers_in_force
 
 
 def optimize(
     collection: str | Path | Collection,
     out: str | Path,
     *,
-    settings: SearchSettings = SearchSettings(),
+    settings: SearchSettings = SearchSettings(),  # noqa: B008 - frozen
     proposer: Proposer | None = None,
     split: Split | Path | None = None,
     split_seed: int = 0,
