@@ -4,6 +4,8 @@ import json
 
 import pytest
 
+from autoindex_haystack.cli.checks import LEAN_LUCENE
+
 
 @pytest.fixture
 def without_lucene(tmp_path):
@@ -18,9 +20,9 @@ def test_a_command_that_needs_lucene_says_what_to_install(without_lucene, kitche
     assert list(out.iterdir()) == []
 
 
-def test_doctor_passes_without_lucene_and_names_the_extra(without_lucene, autoindex):
+def test_doctor_passes_without_lucene_and_names_what_installs_it(without_lucene, autoindex):
     report = json.loads(autoindex("doctor", "--json", **without_lucene).succeeded().out)
     [lucene] = [check for check in report["checks"] if check["name"] == "lucene engine"]
     assert report["ok"] is True
     assert lucene["status"] == "missing"
-    assert lucene["mend"] == "pip install 'autoindex-haystack[lucene]'"
+    assert lucene["mend"] == LEAN_LUCENE
