@@ -126,9 +126,11 @@ def test_a_page_that_was_cut_off_does_not_kill_the_host(run):
 
 
 HOST = """
-import sys, threading, time
+import signal, sys, threading, time
 from autoindex_haystack.program import Document, Program
 from autoindex_haystack.sandbox import DocumentFile, ProgramRunner
+# Whoever runs the tests in the background has this process ignore the signal.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 source = sys.stdin.read()
 file = DocumentFile([Document("d", "x")])
 runner = ProgramRunner(Program(source), file, workers=2, isolation={isolation!r})
@@ -166,8 +168,11 @@ def test_no_worker_outlives_its_host_nor_does_a_file(tmp_path, ending, thread, i
     assert len(pids) == 2
     assert all(living(pid) for pid in pids)
     host.send_signal(ending)
-    host.wait(20)
-    host.stdout.close()
+    try:
+        host.wait(20)
+    finally:
+        host.kill()
+        host.stdout.close()
     deadline = time.monotonic() + 1
     while any(living(pid) for pid in pids) and time.monotonic() < deadline:
         time.sleep(0.02)
