@@ -1,9 +1,13 @@
 """What all tests share: a quiet Haystack, one hypothesis profile, and the way to the real collections."""
 
 import os
+import signal
 
 # Before anything imports Haystack.
 os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "False"
+# A shell starts background jobs with SIGINT ignored, which children inherit; tests that interrupt children need it.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 from collections.abc import Callable
 from pathlib import Path

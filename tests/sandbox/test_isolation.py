@@ -126,11 +126,9 @@ def test_a_page_that_was_cut_off_does_not_kill_the_host(run):
 
 
 HOST = """
-import signal, sys, threading, time
+import sys, threading, time
 from autoindex_haystack.program import Document, Program
 from autoindex_haystack.sandbox import DocumentFile, ProgramRunner
-# Whoever runs the tests in the background has this process ignore the signal.
-signal.signal(signal.SIGINT, signal.default_int_handler)
 source = sys.stdin.read()
 file = DocumentFile([Document("d", "x")])
 runner = ProgramRunner(Program(source), file, workers=2, isolation={isolation!r})
