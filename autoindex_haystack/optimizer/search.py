@@ -3,20 +3,19 @@
 import secrets
 import time
 from collections.abc import Sequence
-from dataclasses import asdict, replace
 from pathlib import Path
 
 from autoindex_haystack.collection import Collection, Split, load_collection, load_split, make_split
-from autoindex_haystack.errors import ProgramError, SandboxError, SandboxUnavailable
-from autoindex_haystack.evaluation import METRICS, Evaluation, Evaluator, paired_difference
+from autoindex_haystack.evaluation import Evaluator
 from autoindex_haystack.files import refuse_existing, remove, replaced_at_the_end
-from autoindex_haystack.frozen import ComponentSettings, Figures, LearnedOn, Step, new_manifest, write_frozen
-from autoindex_haystack.optimizer.events import BaselineEvaluated, CandidateTried, IterationEnded, Listener, Phase
-from autoindex_haystack.optimizer.leaks import find_leak
-from autoindex_haystack.optimizer.selection import compare, improvements
+from autoindex_haystack.optimizer.events import BaselineEvaluated, IterationEnded, Listener, Phase
+from autoindex_haystack.optimizer.finish import finish
+from autoindex_haystack.optimizer.rounds import Rounds
 from autoindex_haystack.optimizer.settings import SearchSettings
-from autoindex_haystack.program import Program, builtin_program, check_source
-from autoindex_haystack.proposers import Candidate, CollectionView, Outcome, Proposer, ProposerState
+from autoindex_haystack.optimizer.standing import Standing
+from autoindex_haystack.optimizer.trials import Trials
+from autoindex_haystack.program import builtin_program
+from autoindex_haystack.proposers import CollectionView, Proposer
 from autoindex_haystack.runs import RunFolder, RunInfo, RunResult, RunSettings, installed_versions
 from autoindex_haystack.sandbox import layers_in_force
 
@@ -118,235 +117,48 @@ class Search:
     ) -> None:
         self._collection = collection
         self._split = split
-        self._evaluator = evaluator
         self._proposer = proposer
         self._settings = settings
         self._folder = folder
         self._listen: Listener = listener or (lambda _: None)
-        self._view = CollectionView(
-            documents=collection.documents,
-            queries={query: collection.queries[query] for query in split.validation},
-            qrels={query: collection.qrels[query] for query in split.validation},
-            analyzer=settings.bm25.analyzer,
-        )
-        self._history: list[Outcome] = []
-        self._seconds = dict.fromkeys(("propose", "calibrate", "program", "index", "search"), 0.0)
+        self._trials = Trials(evaluator, split.validation, folder, self._listen)
         self._began = time.monotonic()
-        self._notes: list[str] = []
-        self._evaluations: dict[str, Evaluation] = {}
 
     def start(self) -> None:
         """Evaluate the baseline."""
-        self._incumbent = self._baseline = builtin_program("full_document")
-        self._best = self._baseline_evaluation = self._evaluate(self._baseline, "baseline")
-        self._listen(BaselineEvaluated(self._best))
+        baseline = builtin_program("full_document")
+        evaluation = self._trials.evaluate(baseline, "baseline")
+        self._standing = Standing.at_first(baseline, evaluation)
+        self._listen(BaselineEvaluated(evaluation))
 
     def run(self) -> None:
         """Do all iterations."""
-        for iteration in range(1, self._settings.iterations + 1):
-            if 1.0 - self._best.objective < self._settings.tolerance:
+        standing, settings = self._standing, self._settings
+        rounds = Rounds(self._proposer, self._view(), self._trials, standing, settings, self._folder, self._listen)
+        for iteration in range(1, settings.iterations + 1):
+            if 1.0 - standing.evaluation.objective < settings.tolerance:
                 break  # Every relevant document is found: no candidate could count as an improvement.
-            adopted = self._iterate(iteration)
-            self._listen(IterationEnded(iteration, self._settings.iterations, adopted, self._best.objective))
+            adopted = rounds.play(iteration)
+            self._listen(IterationEnded(iteration, settings.iterations, adopted, standing.evaluation.objective))
 
     def finish(self) -> RunResult:
         """Score the held-out queries, freeze the incumbent and write the result.
 
         :returns: The result.
         """
-        held_out = self._split.held_out
         self._listen(Phase("held-out queries"))
-        baseline = self._held_out(self._baseline, self._baseline_evaluation)
-        learned = baseline
-        if self._incumbent.sha256 != self._baseline.sha256:
-            learned = self._held_out(self._incumbent, self._best)
-        differences = {
-            metric: paired_difference(
-                [learned.scores[query][metric] for query in held_out],
-                [baseline.scores[query][metric] for query in held_out],
-            )
-            for metric in METRICS
-        }
-        before = Figures(validation=self._baseline_evaluation.metrics, held_out=baseline.metrics)
-        after = Figures(validation=self._best.metrics, held_out=learned.metrics)
-        adopted = [outcome for outcome in self._history if outcome.adopted]
-        manifest = new_manifest(
-            self._incumbent,
-            self._best.state,
-            ComponentSettings(
-                bm25=self._settings.bm25,
-                metadata_fields=self._collection.metadata_fields,
-                allowed_imports=self._settings.allowed_imports,
-            ),
-            learned_on=LearnedOn(
-                name=self._collection.name,
-                fingerprint=self._collection.fingerprint,
-                documents=len(self._collection.documents),
-                validation_queries=len(self._split.validation),
-                held_out_queries=len(held_out),
-                split_seed=self._split.seed,
-            ),
-            baseline=before,
-            learned=after,
-            intervals={metric: (difference.low, difference.high) for metric, difference in differences.items()},
-            lineage=[
-                Step(
-                    iteration=outcome.iteration,
-                    program_sha256=outcome.candidate.sha256,
-                    idea=outcome.candidate.idea,
-                    gain=outcome.gain or 0.0,
-                )
-                for outcome in adopted
-            ],
-            versions=installed_versions(),
-            isolation=list(self._evaluator.layers),
-        )
-        frozen = write_frozen(self._folder.path / "frozen", manifest, self._incumbent, self._best.state)
-        result = RunResult(
-            collection=self._collection.name,
-            documents=len(self._collection.documents),
-            queries={"validation": len(self._split.validation), "held_out": len(held_out)},
-            baseline=before,
-            learned=after,
-            differences=differences,
-            adopted=len(adopted),
-            evaluated=len(self._evaluations),
-            failed=sum(bool(outcome.error) for outcome in self._history),
-            program_sha256=self._incumbent.sha256,
-            component_sha256=manifest.sha256,
-            frozen=str(frozen.path),
-            growth=self._best.growth,
-            unreachable=len(self._best.unreachable),
-            seconds={**self._seconds, "total": time.monotonic() - self._began},
-            isolation=list(self._evaluator.layers),
-            notes=[*self._collection.notes(), *self._notes],
-        )
+        result = finish(self._collection, self._split, self._settings, self._standing, self._trials, self._folder)
+        result.seconds["total"] = time.monotonic() - self._began
         self._folder.finish(result)
         return result
 
-    def _iterate(self, iteration: int) -> Outcome | None:
-        """One round: propose, evaluate, decide."""
-        state = self._state(iteration)
-        self._listen(Phase(f"iteration {iteration}: proposing"))
-        began = time.monotonic()
-        candidates = self._proposer.propose(state)[: self._settings.candidates]
-        self._seconds["propose"] += time.monotonic() - began
-        outcomes = [self._try(candidate, iteration, i) for i, candidate in enumerate(candidates, start=1)]
-        better = improvements(outcomes, self._settings.tolerance)
-        if len(better) > 1:
-            combination = self._proposer.combine(replace(state, history=(*self._history, *outcomes)), better)
-            if combination is not None:
-                combined = self._try(combination, iteration, len(outcomes) + 1, combined=True)
-                outcomes.append(combined)
-                better = improvements([*better, combined], self._settings.tolerance)
-        decided: dict[int, Outcome] = {}
-        for winner in better:
-            decided[id(winner)] = self._confirm(winner)
-            if decided[id(winner)].adopted:
-                break
-        self._history += [decided.get(id(outcome), outcome) for outcome in outcomes]
-        adopted = next((outcome for outcome in decided.values() if outcome.adopted), None)
-        sha256 = adopted.candidate.sha256 if adopted else None
-        self._folder.append({"record": "decision", "iteration": iteration, "adopted": sha256})
-        return adopted
-
-    def _try(self, candidate: Candidate, iteration: int, number: int, *, combined: bool = False) -> Outcome:
-        """Evaluate a candidate against the incumbent; a failure is an outcome too."""
-        program = Program(candidate.source, f"candidate {iteration}.{number}")
-        outcome = Outcome(iteration, candidate, combined=combined)
-        self._folder.add_program(program.source, program.sha256)
-        self._folder.append(
-            {
-                "record": "candidate",
-                "iteration": iteration,
-                "number": number,
-                "program": program.sha256,
-                "idea": candidate.idea,
-                "rationale": candidate.rationale,
-                "parents": list(candidate.parents),
-                "combined": combined,
-            }
-        )
-        try:
-            evaluation = self._evaluate(program, f"iteration {iteration}, candidate {number}")
-            outcome = compare(outcome, evaluation, self._best)
-        except (ProgramError, SandboxError) as error:
-            self._failed(program, error)
-            outcome = replace(outcome, error=str(error))
-        self._listen(CandidateTried(outcome, number))
-        return outcome
-
-    def _failed(self, program: Program, error: ProgramError | SandboxError) -> None:
-        """Write a failure down, if it is the program's and not this machine's."""
-        if isinstance(error, SandboxUnavailable):
-            raise error
-        self._folder.append({"record": "failure", "program": program.sha256, "error": str(error)})
-
-    def _evaluate(self, program: Program, label: str) -> Evaluation:
-        """Evaluate a program on the validation queries, once, and write the figures down before they are used."""
-        if program.sha256 in self._evaluations:
-            return self._evaluations[program.sha256]
-        self._listen(Phase(label))
-        evaluation = self._evaluator.evaluate(
-            program,
-            self._split.validation,
-            progress=lambda phase, done, total: self._listen(Phase(f"{label}: {phase}", done, total)),
-        )
-        self._add_seconds(evaluation)
-        self._folder.add_program(program.source, program.sha256)
-        self._folder.append(
-            {
-                "record": "evaluation",
-                "program": program.sha256,
-                "metrics": evaluation.metrics,
-                "scores": evaluation.scores,
-                **{name: getattr(evaluation, name) for name in ("chunks", "chunk_bytes", "growth", "seconds")},
-                "unreachable": len(evaluation.unreachable),
-            }
-        )
-        self._evaluations[program.sha256] = evaluation
-        return evaluation
-
-    def _held_out(self, program: Program, validated: Evaluation) -> Evaluation:
-        evaluation = self._evaluator.evaluate(program, self._split.held_out, state=validated.state)
-        self._add_seconds(evaluation)
-        return evaluation
-
-    def _add_seconds(self, evaluation: Evaluation) -> None:
-        for phase, seconds in evaluation.seconds.items():
-            self._seconds[phase] += seconds
-
-    def _confirm(self, winner: Outcome) -> Outcome:
-        """Adopt an improvement if it gives the same output under other circumstances; else it has failed."""
-        assert winner.evaluation
-        program = Program(winner.candidate.source)
-        self._listen(Phase(f"iteration {winner.iteration}: running the best program again"))
-        began = time.monotonic()
-        try:
-            self._evaluator.check_again(program, winner.evaluation)
-        except (ProgramError, SandboxError) as error:
-            self._failed(program, error)
-            return replace(winner, evaluation=None, gain=None, fixed=(), broken=(), error=str(error))
-        finally:
-            self._seconds["program"] += time.monotonic() - began
-        if leak := find_leak(program.source, self._view):
-            self._folder.append({"record": "leak", "program": program.sha256, **asdict(leak)})
-            self._notes.append(f"Program {program.sha256[:12]}, which was adopted, {leak}")
-        self._incumbent, self._best = program, winner.evaluation
-        return replace(winner, adopted=True)
-
-    def _state(self, iteration: int) -> ProposerState:
-        allowed = self._settings.allowed_imports
-        return ProposerState(
-            seed=self._settings.seed,
-            iteration=iteration,
-            number=self._settings.candidates,
-            collection=self._view,
-            incumbent=self._incumbent,
-            evaluation=self._best,
-            baseline=self._baseline_evaluation,
-            history=tuple(self._history),
-            check=lambda source: [str(problem) for problem in check_source(source, allowed)],
+    def _view(self) -> CollectionView:
+        """What the proposer may see: nothing of the held-out queries."""
+        return CollectionView(
+            documents=self._collection.documents,
+            queries={query: self._collection.queries[query] for query in self._split.validation},
+            qrels={query: self._collection.qrels[query] for query in self._split.validation},
+            analyzer=self._settings.bm25.analyzer,
         )
 
 

@@ -1,0 +1,137 @@
+"""One round of a search: propose, evaluate, decide which candidate becomes the incumbent."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+
+from autoindex_haystack.errors import ProgramError, SandboxError
+from autoindex_haystack.optimizer.events import CandidateTried, Listener, Phase
+from autoindex_haystack.optimizer.leaks import find_leak
+from autoindex_haystack.optimizer.selection import compare, improvements
+from autoindex_haystack.optimizer.settings import SearchSettings
+from autoindex_haystack.optimizer.standing import Standing
+from autoindex_haystack.optimizer.trials import Trials
+from autoindex_haystack.program import Program, check_source
+from autoindex_haystack.proposers import Candidate, CollectionView, Outcome, Proposer, ProposerState
+from autoindex_haystack.runs import RunFolder
+
+
+class Rounds:
+    """The rounds of one search.
+
+    :param proposer: Who suggests programs.
+    :param view: What the proposer may see of the collection.
+    :param trials: Evaluates programs.
+    :param standing: How far the search has come; the rounds move it on.
+    :param settings: How the search is done.
+    :param folder: Where everything is written down.
+    :param listener: Called with events.
+    """
+
+    def __init__(
+        self,
+        proposer: Proposer,
+        view: CollectionView,
+        trials: Trials,
+        standing: Standing,
+        settings: SearchSettings,
+        folder: RunFolder,
+        listener: Listener,
+    ) -> None:
+        self._proposer = proposer
+        self._view = view
+        self._trials = trials
+        self._standing = standing
+        self._settings = settings
+        self._folder = folder
+        self._listen = listener
+
+    def play(self, iteration: int) -> Outcome | None:
+        """Do one round.
+
+        :param iteration: Its number, from 1.
+        :returns: The adopted outcome, if any.
+        """
+        state = self._state(iteration)
+        self._listen(Phase(f"iteration {iteration}: proposing"))
+        with self._trials.timed("propose"):
+            candidates = self._proposer.propose(state)[: self._settings.candidates]
+        outcomes = [self._try(candidate, iteration, i) for i, candidate in enumerate(candidates, start=1)]
+        better = improvements(outcomes, self._settings.tolerance)
+        if len(better) > 1 and (combined := self._combine(state, outcomes, better)):
+            outcomes.append(combined)
+            better = improvements([*better, combined], self._settings.tolerance)
+        decided: dict[int, Outcome] = {}
+        for winner in better:
+            decided[id(winner)] = self._confirm(winner)
+            if decided[id(winner)].adopted:
+                break
+        self._standing.history += [decided.get(id(outcome), outcome) for outcome in outcomes]
+        adopted = next((outcome for outcome in decided.values() if outcome.adopted), None)
+        sha256 = adopted.candidate.sha256 if adopted else None
+        self._folder.append({"record": "decision", "iteration": iteration, "adopted": sha256})
+        return adopted
+
+    def _combine(self, state: ProposerState, outcomes: Sequence[Outcome], better: Sequence[Outcome]) -> Outcome | None:
+        """Try several improvements in one program, if the proposer can join them."""
+        known = replace(state, history=(*state.history, *outcomes))
+        with self._trials.timed("propose"):
+            combination = self._proposer.combine(known, better)
+        if combination is None:
+            return None
+        return self._try(combination, state.iteration, len(outcomes) + 1, combined=True)
+
+    def _try(self, candidate: Candidate, iteration: int, number: int, *, combined: bool = False) -> Outcome:
+        """Evaluate a candidate against the incumbent; a failure is an outcome too."""
+        program = Program(candidate.source, f"candidate {iteration}.{number}")
+        outcome = Outcome(iteration, candidate, combined=combined)
+        self._folder.add_program(program.source, program.sha256)
+        self._folder.append(
+            {
+                "record": "candidate",
+                "iteration": iteration,
+                "number": number,
+                "program": program.sha256,
+                "idea": candidate.idea,
+                "rationale": candidate.rationale,
+                "parents": list(candidate.parents),
+                "combined": combined,
+            }
+        )
+        try:
+            evaluation = self._trials.evaluate(program, f"iteration {iteration}, candidate {number}")
+            outcome = compare(outcome, evaluation, self._standing.evaluation)
+        except (ProgramError, SandboxError) as error:
+            self._trials.failed(program, error)
+            outcome = replace(outcome, error=str(error))
+        self._listen(CandidateTried(outcome, number))
+        return outcome
+
+    def _confirm(self, winner: Outcome) -> Outcome:
+        """Adopt an improvement if it gives the same output under other circumstances; else it has failed."""
+        assert winner.evaluation
+        program = Program(winner.candidate.source)
+        self._listen(Phase(f"iteration {winner.iteration}: running the best program again"))
+        try:
+            self._trials.check_again(program, winner.evaluation)
+        except (ProgramError, SandboxError) as error:
+            self._trials.failed(program, error)
+            return replace(winner, evaluation=None, gain=None, fixed=(), broken=(), error=str(error))
+        if leak := find_leak(program.source, self._view):
+            self._folder.append({"record": "leak", "program": program.sha256, **asdict(leak)})
+            self._standing.notes.append(f"Program {program.sha256[:12]}, which was adopted, {leak}")
+        self._standing.adopt(program, winner.evaluation)
+        return replace(winner, adopted=True)
+
+    def _state(self, iteration: int) -> ProposerState:
+        standing, allowed = self._standing, self._settings.allowed_imports
+        return ProposerState(
+            seed=self._settings.seed,
+            iteration=iteration,
+            number=self._settings.candidates,
+            collection=self._view,
+            incumbent=standing.incumbent,
+            evaluation=standing.evaluation,
+            baseline=standing.baseline_evaluation,
+            history=tuple(standing.history),
+            check=lambda source: [str(problem) for problem in check_source(source, allowed)],
+        )
