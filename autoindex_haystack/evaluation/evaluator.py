@@ -10,10 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autoindex_haystack.collection import Collection
+from autoindex_haystack.evaluation.diagnosis import Diagnosis, count_terms
 from autoindex_haystack.evaluation.metrics import DEPTH, OBJECTIVE, PerQuery, means, score_queries
 from autoindex_haystack.evaluation.reachable import check_reachable, documents_with_token
 from autoindex_haystack.program import Program
 from autoindex_haystack.retrieval import BM25Settings, ChunkTable, Index, Ranking, get_backend
+from autoindex_haystack.retrieval.lucene_model import Departures
 from autoindex_haystack.sandbox import (
     DocumentFile,
     Isolation,
@@ -202,6 +204,23 @@ class Evaluator:
             allowed_imports=self._allowed_imports,
             isolation=self._isolation,
         )
+
+    def diagnose(
+        self, program: Program, queries: Iterable[str], *, state: Mapping[str, Any] | None = None
+    ) -> Diagnosis:
+        """Run a program once more, to say why documents are missed under it.
+
+        :param program: The program.
+        :param queries: Ids of the queries that will be asked about.
+        :param state: What it learned when it was evaluated.
+        :returns: The diagnosis.
+        :raises ProgramError: If the program fails or breaks a limit.
+        """
+        chunks, _ = self.run(program, state=state)
+        texts = {query: self.collection.queries[query] for query in queries}
+        departures = Departures() if self.backend == "lucene" else None
+        postings = count_terms(chunks, texts.values(), self.settings, departures)
+        return Diagnosis(postings, self.collection.documents, texts, self.collection.qrels)
 
     def score(
         self,

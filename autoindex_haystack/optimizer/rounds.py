@@ -124,14 +124,16 @@ class Rounds:
 
     def _state(self, iteration: int) -> ProposerState:
         standing, allowed = self._standing, self._settings.allowed_imports
+        incumbent, evaluation = standing.incumbent, standing.evaluation
         return ProposerState(
             seed=self._settings.seed,
             iteration=iteration,
             number=self._settings.candidates,
             collection=self._view,
-            incumbent=standing.incumbent,
-            evaluation=standing.evaluation,
+            incumbent=incumbent,
+            evaluation=evaluation,
             baseline=standing.baseline_evaluation,
             history=tuple(standing.history),
             check=lambda source: [str(problem) for problem in check_source(source, allowed)],
+            diagnosis=lambda: self._trials.diagnose(incumbent, evaluation),
         )

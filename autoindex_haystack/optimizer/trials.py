@@ -6,6 +6,7 @@ from contextlib import contextmanager
 
 from autoindex_haystack.errors import ProgramError, SandboxError, SandboxUnavailable
 from autoindex_haystack.evaluation import Evaluation, Evaluator
+from autoindex_haystack.evaluation.diagnosis import Diagnosis
 from autoindex_haystack.optimizer.events import Listener, Phase
 from autoindex_haystack.program import Program
 from autoindex_haystack.runs import RunFolder
@@ -29,6 +30,7 @@ class Trials:
         self._folder = folder
         self._listen = listener
         self._evaluations: dict[str, Evaluation] = {}
+        self._diagnosis: tuple[str, Diagnosis] | None = None
         self.seconds = dict.fromkeys(PHASES, 0.0)
 
     @property
@@ -93,6 +95,19 @@ class Trials:
         """
         with self.timed("program"):
             self._evaluator.check_again(program, before)
+
+    def diagnose(self, program: Program, evaluation: Evaluation) -> Diagnosis:
+        """Find out why documents are missed under a program; what was found out last is kept.
+
+        :param program: The program.
+        :param evaluation: Its evaluation.
+        :returns: The diagnosis.
+        """
+        if self._diagnosis is None or self._diagnosis[0] != program.sha256:
+            self._listen(Phase("why documents are missed"))
+            found = self._evaluator.diagnose(program, self._queries, state=evaluation.state)
+            self._diagnosis = program.sha256, found
+        return self._diagnosis[1]
 
     def failed(self, program: Program, error: ProgramError | SandboxError) -> None:
         """Write a failure down.

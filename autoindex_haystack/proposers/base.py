@@ -10,6 +10,7 @@ from typing import Protocol
 
 from autoindex_haystack.collection import Document, Qrels
 from autoindex_haystack.evaluation import Evaluation
+from autoindex_haystack.evaluation.diagnosis import Diagnosis
 from autoindex_haystack.program import Program
 
 
@@ -89,6 +90,8 @@ class ProposerState:
     :param baseline: The same of the baseline.
     :param history: All outcomes so far, oldest first.
     :param check: The static check: a program's source to its problems, empty when there are none.
+    :param diagnosis: Gives the diagnosis of the incumbent: why relevant documents are missed. The first call takes the
+        time of running the incumbent over the corpus. None where it cannot be had.
     """
 
     seed: int
@@ -100,6 +103,7 @@ class ProposerState:
     baseline: Evaluation
     history: Sequence[Outcome] = field(default_factory=tuple)
     check: Callable[[str], list[str]] = lambda _: []
+    diagnosis: Callable[[], Diagnosis] | None = None
 
 
 class Proposer(Protocol):

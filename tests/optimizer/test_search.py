@@ -302,3 +302,21 @@ def test_a_machine_without_isolation_ends_the_search_and_is_no_fault_of_a_candid
 
     with pytest.raises(SandboxUnavailable):
         search(collection, tmp_path / "run", Late([STEMS]))
+
+
+class Asking(Scripted):
+    """Asks why documents are missed before it suggests what the test says."""
+
+    def propose(self, state):
+        self.misses = [*getattr(self, "misses", []), {(m.query_id, m.doc_id) for m in state.diagnosis().misses()}]
+        return super().propose(state)
+
+
+def test_the_proposer_can_ask_why_the_incumbent_misses_documents(collection, tmp_path):
+    proposer = Asking([STEMS], [])
+    search(collection, tmp_path / "run", proposer, iterations=2)
+    for state, misses in zip(proposer.states, proposer.misses, strict=True):
+        found = {query: {doc for doc, _ in ranking} for query, ranking in state.evaluation.rankings.items()}
+        relevant = {(query, doc) for query, grades in state.collection.qrels.items() for doc, g in grades.items() if g}
+        assert misses == {(query, doc) for query, doc in relevant if doc not in found[query]}
+    assert len(proposer.misses[1]) < len(proposer.misses[0])
