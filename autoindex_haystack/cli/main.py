@@ -19,6 +19,7 @@ from autoindex_haystack.errors import AutoIndexError, ProgramError
 
 COMMANDS = {
     "demo": "Learn, freeze, index and search on the documentation of Python.",
+    "import": "Make a collection of what other tools and benchmarks publish.",
     "split": "Split a collection's queries into validation and held-out.",
     "optimize": "Search for the program that represents a collection best, and freeze it.",
     "evaluate": "Measure how well a program represents a collection.",
@@ -29,6 +30,9 @@ COMMANDS = {
     "doctor": "Check what this machine has and name the mending command.",
 }
 """Every command with its short help, in the order of ``autoindex --help``."""
+
+_MODULES = {"import": "importing"}
+"""The modules of commands whose names cannot be those of modules."""
 
 FAILED, WRONG_USE, INTERRUPTED, TERMINATED = 1, 2, 130, 143
 
@@ -42,7 +46,7 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        command = import_module(f"autoindex_haystack.cli.{cmd_name}").command
+        command = import_module(f"autoindex_haystack.cli.{_MODULES.get(cmd_name, cmd_name)}").command
         assert isinstance(command, click.Command)
         return command
 

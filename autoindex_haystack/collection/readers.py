@@ -5,8 +5,9 @@ import io
 import json
 import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, TextIO
 
 from autoindex_haystack.errors import CollectionError
 
@@ -62,6 +63,42 @@ def read_lines(path: Path) -> Iterator[tuple[int, str]]:
     except (OSError, EOFError, zlib.error) as error:
         msg = f"{path} cannot be read after line {number} ({error}); check the file"
         raise CollectionError(msg) from error
+
+
+@contextmanager
+def open_bytes(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file, plain or compressed, for reading from its begin on.
+
+    :param path: The file; ``.gz`` and ``.zst`` are decompressed.
+    :returns: A context manager that gives the stream; a byte order mark is left out.
+    :raises CollectionError: If the file is missing, damaged or, where it is decoded, not UTF-8.
+    """
+    try:
+        with _open(path) as stream:
+            if stream.peek(len(_BOM)).startswith(_BOM):  # type: ignore[attr-defined]
+                stream.read(len(_BOM))
+            yield stream
+    except UnicodeDecodeError as error:
+        msg = f"{path} is not UTF-8 (byte 0x{error.object[error.start]:02x}); convert the file to UTF-8"
+        raise CollectionError(msg) from None
+    except FileNotFoundError:
+        msg = f"{path} does not exist; give the path of an existing file"
+        raise CollectionError(msg) from None
+    except (OSError, EOFError, zlib.error) as error:
+        msg = f"{path} cannot be read ({error}); check the file"
+        raise CollectionError(msg) from error
+
+
+@contextmanager
+def open_text(path: Path, errors: str = "strict") -> Iterator[TextIO]:
+    """Open a UTF-8 text file; see :func:`open_bytes`.
+
+    :param path: The file.
+    :param errors: What to do with what is not UTF-8, as in :func:`open`.
+    :returns: A context manager that gives the text stream.
+    """
+    with open_bytes(path) as stream, io.TextIOWrapper(stream, "utf-8", errors=errors, newline="") as text:
+        yield text
 
 
 def read_records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:

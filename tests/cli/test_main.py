@@ -15,9 +15,21 @@ HEAVY = ("haystack", "numba", "numpy", "pydantic", "torch", "jnius", "scipy", "o
 
 
 def _command(name: str) -> click.Command:
-    command = cli.get_command(click.Context(cli), name)
+    command: click.Command | None = cli
+    for part in name.split():
+        assert isinstance(command, click.Group)
+        command = command.get_command(click.Context(command), part)
     assert command is not None
     return command
+
+
+def _all_commands() -> list[str]:
+    """The names of all commands, those of groups such as ``import crumb`` too."""
+    names = []
+    for name in COMMANDS:
+        command = _command(name)
+        names += [f"{name} {inner}" for inner in command.commands] if isinstance(command, click.Group) else [name]
+    return names
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["evaluate", "--help"], ["index", "--help"]])
@@ -39,23 +51,25 @@ def test_help_names_every_command(autoindex):
     assert autoindex("-h").out == done.out
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", _all_commands())
 def test_help_of_a_command_shows_an_example_that_parses(name, autoindex, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    for folder in ("my_run/frozen", "moved/frozen", "my_collection", "my_index"):
+    for folder in ("my_run/frozen", "moved/frozen", "my_collection", "my_index", "docs", "disk5"):
         (tmp_path / folder).mkdir(parents=True)
-    done = autoindex(name, "--help")
+    (tmp_path / "disk4.gz").touch()
+    done = autoindex(*name.split(), "--help")
     assert done.code == 0
     assert "Example" in done.out
     command = _command(name)
     for line in command.example:
         assert f"    {line}\n" in done.out
-        program, called, *arguments = shlex.split(line)
-        assert (program, called) == ("autoindex", name)
-        command.make_context(name, list(arguments))
+        words = name.split()
+        program, *arguments = shlex.split(line)
+        assert (program, *arguments[: len(words)]) == ("autoindex", *words)
+        command.make_context(name, arguments[len(words) :])
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", _all_commands())
 def test_every_command_has_the_common_flags(name):
     options = {option for parameter in _command(name).params for option in parameter.opts}
     assert {"--json", "--debug"} <= options

@@ -22,6 +22,9 @@ def place(tmp_path_factory):
     """A folder as the README's reader has it: a collection, the scripts on the path, and the demo's component."""
     place = tmp_path_factory.mktemp("reader")
     shutil.copytree(Path(__file__).parent / "kitchen", place / "my_collection")
+    (place / "my_docs").mkdir()
+    (place / "my_docs" / "tea.md").write_text("# Tea\nSteep it for three minutes.\n", encoding="utf-8")
+    (place / "my_questions.csv").write_text("question,file\nhow long does tea steep,tea.md\n", encoding="utf-8")
     return place
 
 
