@@ -45,6 +45,10 @@ class SandboxUnavailable(SandboxError):
     """This machine cannot isolate programs as asked; the message says why and what to do."""
 
 
+class Cancelled(AutoIndexError):
+    """Work that was called off before its end, since its result is no longer wanted."""
+
+
 class BackendError(AutoIndexError):
     """A retrieval engine is missing, cannot start or cannot read its index."""
 

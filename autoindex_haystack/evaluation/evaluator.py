@@ -18,8 +18,10 @@ from autoindex_haystack.retrieval import BM25Settings, ChunkTable, Index, Rankin
 from autoindex_haystack.retrieval.lucene_model import Departures
 from autoindex_haystack.sandbox import (
     DocumentFile,
+    IsCancelled,
     Isolation,
     Limits,
+    ProgramOutput,
     ProgramRunner,
     check_same_output,
     check_stability,
@@ -63,6 +65,22 @@ class Evaluation:
     def objective(self) -> float:
         """Mean Recall@100, what the search maximizes."""
         return self.metrics[OBJECTIVE]
+
+
+@dataclass(frozen=True)
+class Begun:
+    """A program that has run over a part of the corpus, and may go on.
+
+    :param output: What it made of that part; the chunks stand in the order of the corpus.
+    :param state: What it learned from the whole corpus.
+    :param done: bool, shape (documents,): the part.
+    :param seconds: Wall-clock time by phase.
+    """
+
+    output: ProgramOutput
+    state: dict[str, Any]
+    done: NDArray[np.bool_]
+    seconds: dict[str, float]
 
 
 class Evaluator:
@@ -116,19 +134,30 @@ class Evaluator:
         queries: Iterable[str],
         *,
         state: Mapping[str, Any] | None = None,
+        begun: Begun | None = None,
+        workers: int | None = None,
         progress: Progress | None = None,
+        cancelled: IsCancelled | None = None,
     ) -> Evaluation:
-        """Evaluate a program.
+        """Evaluate a program; several threads may do so at a time.
 
         :param program: The program.
         :param queries: Ids of the queries to score.
         :param state: What a frozen component learned before; without it the program calibrates on this corpus.
+        :param begun: What :meth:`begin` gave for the program: only the rest of the corpus is run over.
+        :param workers: Worker processes, when it shall be another number than the evaluator's.
         :param progress: Called as the work goes on.
+        :param cancelled: Asked several times a second whether the work shall be called off.
         :returns: The outcome.
         :raises ProgramError: If the program fails, breaks a limit or leaves too many documents unreachable.
+        :raises Cancelled: If it was called off.
         """
-        seconds: dict[str, float] = {}
-        chunks, learned = self.run(program, state=state, seconds=seconds, progress=progress)
+        how: dict[str, Any] = {"workers": workers, "progress": progress, "cancelled": cancelled}
+        if begun is None:
+            begun = self._run(program, range(len(self._documents)), state=state, **how)
+        elif not begun.done.all():
+            begun = self._go_on(program, begun, **how)
+        chunks, learned, seconds = begun.output.chunks, begun.state, dict(begun.seconds)
         unreachable = check_reachable(self._reachable, chunks, self.settings.analyzer, self._limits.unreachable)
         began = time.monotonic()
         if progress:
@@ -140,37 +169,57 @@ class Evaluator:
             evaluation = self.score(program, index, chunks, list(queries), learned, unreachable, seconds)
         return replace(evaluation, digests=document_digests(chunks))
 
-    def run(
+    def begin(
         self,
         program: Program,
+        ordinals: NDArray[np.int64],
         *,
-        state: Mapping[str, Any] | None = None,
-        seconds: dict[str, float] | None = None,
+        workers: int | None = None,
         progress: Progress | None = None,
+        cancelled: IsCancelled | None = None,
+    ) -> Begun:
+        """Let a program calibrate on the whole corpus and run over a part of it; :meth:`evaluate` goes on from there.
+
+        :param program: The program.
+        :param ordinals: The documents of the part.
+        :param workers: Worker processes, when it shall be another number than the evaluator's.
+        :param progress: Called as the work goes on.
+        :param cancelled: Asked several times a second whether the work shall be called off.
+        :returns: What it made of the part.
+        :raises ProgramError: If the program fails or breaks a limit.
+        :raises Cancelled: If it was called off.
+        """
+        return self._run(program, ordinals.tolist(), workers=workers, progress=progress, cancelled=cancelled)
+
+    def run(
+        self, program: Program, *, state: Mapping[str, Any] | None = None, progress: Progress | None = None
     ) -> tuple[ChunkTable, dict[str, Any]]:
         """Run a program over the corpus, calibrating first where it does.
 
         :param program: The program.
         :param state: A state learned before.
-        :param seconds: Where to note the time of each phase.
         :param progress: Called as the work goes on.
         :returns: The chunks and the state.
         :raises ProgramError: If the program fails or breaks a limit.
         """
+        begun = self._run(program, range(len(self._documents)), state=state, progress=progress)
+        return begun.output.chunks, begun.state
+
+    def _run(
+        self,
+        program: Program,
+        ordinals: Sequence[int],
+        *,
+        state: Mapping[str, Any] | None = None,
+        workers: int | None = None,
+        progress: Progress | None = None,
+        cancelled: IsCancelled | None = None,
+    ) -> Begun:
         program.check(self._allowed_imports)
-        count = len(self._documents)
         began = time.monotonic()
-        with ProgramRunner(
-            program,
-            self._documents,
-            state=dict(state) if state is not None else None,
-            limits=self._limits,
-            workers=self._workers,
-            allowed_imports=self._allowed_imports,
-            key=self._key,
-            isolation=self._isolation,
-        ) as runner:
-            learned = dict(state) if state is not None else runner.calibrate()
+        learned = dict(state) if state is not None else None
+        with self._runner(program, learned, workers, cancelled) as runner:
+            learned = runner.calibrate() if learned is None else learned
             calibrated = time.monotonic()
             check_stability(
                 program,
@@ -179,13 +228,50 @@ class Evaluator:
                 limits=self._limits,
                 allowed_imports=self._allowed_imports,
                 isolation=self._isolation,
+                cancelled=cancelled,
             )
-            output = runner.run(progress=(lambda done: progress("documents", done, count)) if progress else None)
+            output = runner.run(ordinals=ordinals, progress=_told(progress, 0, len(ordinals)))
             self.layers = runner.layers
-        if seconds is not None:
-            seconds["calibrate"] = calibrated - began
-            seconds["program"] = time.monotonic() - calibrated
-        return output.chunks, learned
+        done = np.zeros(len(self._documents), np.bool_)
+        done[np.asarray(ordinals, np.int64)] = True
+        seconds = {"calibrate": calibrated - began, "program": time.monotonic() - calibrated}
+        return Begun(output, learned, done, seconds)
+
+    def _go_on(
+        self,
+        program: Program,
+        begun: Begun,
+        *,
+        workers: int | None,
+        progress: Progress | None,
+        cancelled: IsCancelled | None,
+    ) -> Begun:
+        """Run a program over what is left of the corpus."""
+        began = time.monotonic()
+        left = np.flatnonzero(~begun.done)
+        count = len(begun.done)
+        with self._runner(program, begun.state, workers, cancelled) as runner:
+            tell = _told(progress, count - len(left), count)
+            rest = runner.run(ordinals=left.tolist(), before=begun.output, progress=tell)
+        chunks = begun.output.chunks.merged(rest.chunks)
+        output = ProgramOutput(chunks, seconds=begun.output.seconds + rest.seconds)
+        seconds = {**begun.seconds, "program": begun.seconds["program"] + time.monotonic() - began}
+        return Begun(output, begun.state, np.ones(count, np.bool_), seconds)
+
+    def _runner(
+        self, program: Program, state: dict[str, Any] | None, workers: int | None, cancelled: IsCancelled | None
+    ) -> ProgramRunner:
+        return ProgramRunner(
+            program,
+            self._documents,
+            state=state,
+            limits=self._limits,
+            workers=workers or self._workers,
+            allowed_imports=self._allowed_imports,
+            key=self._key,
+            isolation=self._isolation,
+            cancelled=cancelled,
+        )
 
     def check_again(self, program: Program, before: Evaluation) -> None:
         """Run a program over the whole corpus once more under other circumstances, and compare.
@@ -275,6 +361,11 @@ class Evaluator:
     def _named(self, ranking: Ranking) -> list[tuple[str, float]]:
         ids = self.collection.document_ids
         return [(ids[d], s) for d, s in zip(ranking.ordinals.tolist(), ranking.scores.tolist(), strict=True)]
+
+
+def _told(progress: Progress | None, before: int, total: int) -> Callable[[int], None] | None:
+    """What the runner calls: documents were done before that it does not count."""
+    return (lambda done: progress("documents", before + done, total)) if progress else None
 
 
 def _utf8_length(text: str) -> int:

@@ -60,6 +60,17 @@ class ChunkTable:
         ids = [str(i) for i in range(len(texts))] if document_ids is None else document_ids
         return cls(texts, np.arange(len(texts), dtype=np.int64), ids)
 
+    def merged(self, other: "ChunkTable") -> "ChunkTable":
+        """Join with the chunks of other documents of the same corpus.
+
+        :param other: A table with the same ``document_ids`` and chunks of none of the documents that have some here.
+        :returns: All chunks, documents in the order of ``document_ids``.
+        """
+        documents = np.concatenate([self.documents, other.documents])
+        order = np.argsort(documents, kind="stable")
+        texts = [*self.texts, *other.texts]
+        return ChunkTable([texts[i] for i in order.tolist()], documents[order], self.document_ids)
+
     def chunk_ids(self) -> list[str]:
         """Returns the id of each chunk: ``<doc_id>#<ordinal within the document>``."""
         starts = np.searchsorted(self.documents, self.documents, side="left")

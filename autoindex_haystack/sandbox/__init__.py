@@ -4,12 +4,13 @@ from autoindex_haystack.sandbox.documents import DocumentFile
 from autoindex_haystack.sandbox.isolation import ISOLATIONS, Isolation
 from autoindex_haystack.sandbox.limits import Limits
 from autoindex_haystack.sandbox.probe import layers_in_force
-from autoindex_haystack.sandbox.runner import ProgramOutput, ProgramRunner
+from autoindex_haystack.sandbox.runner import IsCancelled, ProgramOutput, ProgramRunner
 from autoindex_haystack.sandbox.stability import check_same_output, check_stability, document_digests
 
 __all__ = [
     "ISOLATIONS",
     "DocumentFile",
+    "IsCancelled",
     "Isolation",
     "Limits",
     "ProgramOutput",

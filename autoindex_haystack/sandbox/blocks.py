@@ -31,7 +31,7 @@ class Block:
     :param metadata: The chunks' own metadata, None where it is the document's.
     """
 
-    ordinals: range
+    ordinals: Sequence[int]
     allowed: NDArray[np.int64]
     counts: NDArray[np.uint32] = field(default_factory=lambda: np.empty(0, np.uint32))
     texts: list[str] = field(default_factory=list)
@@ -75,7 +75,7 @@ class Block:
         return bool((totals[ends] - totals[ends - self.counts] <= self.allowed).all())
 
 
-def cut(ordinals: range, sizes: NDArray[np.int64], limits: Limits) -> list[Block]:
+def cut(ordinals: Sequence[int], sizes: NDArray[np.int64], limits: Limits) -> list[Block]:
     """Cut documents into blocks of similar size.
 
     :param ordinals: The documents.
@@ -84,6 +84,7 @@ def cut(ordinals: range, sizes: NDArray[np.int64], limits: Limits) -> list[Block
     :returns: The blocks, in the order given.
     """
     blocks, begin, size = [], 0, 0
+    ordinals = ordinals if isinstance(ordinals, range) else list(ordinals)
     for i, ordinal in enumerate(ordinals):
         size += int(sizes[ordinal])
         if i + 1 - begin == _DOCUMENTS or size >= _BYTES or i + 1 == len(ordinals):

@@ -18,12 +18,13 @@ class Clocks:
 
     :param limits: The limits.
     :param by_document: Whether the limit of one document counts.
+    :param spent: Seconds that the task has had before.
     """
 
-    def __init__(self, limits: Limits, *, by_document: bool) -> None:
+    def __init__(self, limits: Limits, *, by_document: bool, spent: float = 0.0) -> None:
         self._limits = limits
         self._by_document = by_document
-        self._began = time.monotonic()
+        self._began = time.monotonic() - spent
         self._seen: dict[int, tuple[int | None, float]] = {}
 
     def expired(self, process: WorkerProcess) -> float | None:

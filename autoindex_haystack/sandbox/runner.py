@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from autoindex_haystack.errors import AutoIndexError, ProgramError, SandboxUnavailable
+from autoindex_haystack.errors import AutoIndexError, Cancelled, ProgramError, SandboxUnavailable
 from autoindex_haystack.program import ALLOWED_MODULES, Program
 from autoindex_haystack.retrieval import ChunkTable
 from autoindex_haystack.sandbox import blocks
@@ -42,6 +42,9 @@ _LOADED = ("chunks", "document_growth", "floor", "state_bytes")
 Progress = Callable[[int], None]
 """Called with the number of documents done so far."""
 
+IsCancelled = Callable[[], bool]
+"""Asked several times a second whether the work shall be called off."""
+
 
 @dataclass(frozen=True)
 class ProgramOutput:
@@ -70,6 +73,8 @@ class ProgramRunner:
     :param key: Key of the opaque ids; fresh when not given.
     :param hash_seed: PYTHONHASHSEED of the workers.
     :param isolation: ``full``, or ``process-only`` for workers that the kernel does not lock.
+    :param cancelled: Asked while a call is busy; when it says so, the workers end and the call raises
+        :class:`~autoindex_haystack.errors.Cancelled`.
     """
 
     def __init__(
@@ -84,6 +89,7 @@ class ProgramRunner:
         key: bytes | None = None,
         hash_seed: int = 0,
         isolation: Isolation = "full",
+        cancelled: IsCancelled | None = None,
     ) -> None:
         self.program = program
         self.documents = documents
@@ -94,6 +100,7 @@ class ProgramRunner:
         self._key = key or secrets.token_bytes(protocol.KEY_BYTES)
         self._hash_seed = hash_seed
         self._isolation = isolation
+        self._cancelled = cancelled or (lambda: False)
         self.layers: tuple[str, ...] = ()
         self._workers: list[WorkerProcess] = []
         self._lock = threading.Lock()
@@ -130,17 +137,20 @@ class ProgramRunner:
     def run(
         self,
         *,
-        ordinals: range | None = None,
+        ordinals: Sequence[int] | None = None,
         batch: int = 1,
         metadata: bool = False,
         progress: Progress | None = None,
+        before: ProgramOutput | None = None,
     ) -> ProgramOutput:
         """Run the program over the document file.
 
-        :param ordinals: The documents to run over, also backwards; all when not given.
+        :param ordinals: The documents to run over, each once, in any order; all when not given.
         :param batch: Documents a call of ``preprocess``.
         :param metadata: Whether to bring back the chunks' metadata.
         :param progress: Called with the number of documents done so far.
+        :param before: What an earlier run over other documents gave, when this one goes on with it: time and output
+            count towards the limits of the corpus together.
         :returns: The chunks, in the order of the file.
         :raises ProgramError: If the program fails, breaks the contract or a limit; the message names the document.
         """
@@ -148,9 +158,10 @@ class ProgramRunner:
             began = time.monotonic()
             self._start()
             chosen = range(len(self.documents)) if ordinals is None else ordinals
+            spent = _Spent.of(before)
             pieces = blocks.cut(chosen, self.documents.sizes, self._limits)
             try:
-                self._work(pieces, {"batch": batch, "metadata": metadata}, progress)
+                self._work(pieces, {"batch": batch, "metadata": metadata}, progress, spent)
             except BaseException:
                 self._stop()
                 raise
@@ -207,18 +218,20 @@ class ProgramRunner:
         for process in self._workers:
             try:
                 answer = self._answer(process, protocol.ISOLATED, _SMALL_FRAME, Limits(seconds=_START_SECONDS))
+            except Cancelled:
+                raise
             except AutoIndexError as error:
                 msg = f"no worker came up: {error}"
                 raise SandboxUnavailable(msg) from error
             self.layers = checked_layers(answer, self._isolation)
 
-    def _work(self, pieces: list[Block], options: dict[str, Any], progress: Progress | None) -> None:
+    def _work(self, pieces: list[Block], options: dict[str, Any], progress: Progress | None, spent: "_Spent") -> None:
         """Hand out blocks and take results until all are done."""
         waiting = deque(pieces)
         in_hand: dict[WorkerProcess, deque[Block]] = {process: deque() for process in self._workers}
-        clocks = Clocks(self._limits, by_document=True)
+        clocks = Clocks(self._limits, by_document=True, spent=spent.seconds)
         allowed = self._limits.corpus_bytes(int(self.documents.sizes.sum()))
-        total = done = 0
+        total, done = spent.size, 0
         with selectors.DefaultSelector() as selector:
             for process in self._workers:
                 selector.register(process.results, selectors.EVENT_READ, (process, True))
@@ -227,9 +240,10 @@ class ProgramRunner:
                 for process, held in in_hand.items():
                     while waiting and len(held) < _AHEAD:
                         held.append(waiting.popleft())
-                        asked = held[-1].ordinals
-                        process.send({"do": "run", "ordinals": [asked.start, asked.stop, asked.step], **options})
-                for key, _ in selector.select(_TICK):
+                        process.send({"do": "run", "ordinals": list(held[-1].ordinals), **options})
+                ready = selector.select(_TICK)
+                self._look_whether_cancelled()
+                for key, _ in ready:
                     process, is_result = key.data
                     if not is_result:
                         if not process.drain_log():
@@ -273,7 +287,9 @@ class ProgramRunner:
             selector.register(process.results, selectors.EVENT_READ)
             selector.register(process.log, selectors.EVENT_READ)
             while True:
-                for key, _ in selector.select(_TICK):
+                ready = selector.select(_TICK)
+                self._look_whether_cancelled()
+                for key, _ in ready:
                     if key.fd == process.log:
                         if not process.drain_log():
                             selector.unregister(key.fd)
@@ -290,9 +306,28 @@ class ProgramRunner:
                 if limit := clocks.expired(process):
                     raise self._reports.expired(process, limit)
 
+    def _look_whether_cancelled(self) -> None:
+        if self._cancelled():
+            msg = "the program's run was called off"
+            raise Cancelled(msg)
+
     @property
     def _reports(self) -> Reports:
         return Reports(self.documents.document_ids)
+
+
+@dataclass(frozen=True)
+class _Spent:
+    """What an earlier run has used of the limits: seconds, and bytes of its chunks."""
+
+    seconds: float = 0.0
+    size: int = 0
+
+    @classmethod
+    def of(cls, output: ProgramOutput | None) -> "_Spent":
+        if output is None:
+            return cls()
+        return cls(output.seconds, sum(len(text.encode("utf-8")) for text in output.chunks.texts))
 
 
 def _parse_answer(payload: bytes) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from autoindex_haystack.sandbox.documents import DocumentFile
 from autoindex_haystack.sandbox.isolation import Isolation
 from autoindex_haystack.sandbox.limits import Limits
 from autoindex_haystack.sandbox.reports import printable
-from autoindex_haystack.sandbox.runner import ProgramOutput, ProgramRunner
+from autoindex_haystack.sandbox.runner import IsCancelled, ProgramOutput, ProgramRunner
 
 SAMPLE = 48
 """Documents that are compared."""
@@ -37,6 +37,7 @@ def check_stability(
     limits: Limits = Limits(),  # noqa: B008 - frozen
     allowed_imports: Sequence[str] = (),
     isolation: Isolation = "full",
+    cancelled: IsCancelled | None = None,
 ) -> None:
     """Run a program twice over a sample under other circumstances and compare.
 
@@ -48,6 +49,7 @@ def check_stability(
     :param limits: What the program may use and return.
     :param allowed_imports: Modules beside the usual ones.
     :param isolation: How its workers are isolated.
+    :param cancelled: Asked whether the work shall be called off.
     :raises ProgramError: If the output differs; the message names the first such document.
     """
     limits = replace(limits, corpus_growth=None)
@@ -66,6 +68,7 @@ def check_stability(
                 allowed_imports=allowed_imports,
                 hash_seed=hash_seed,
                 isolation=isolation,
+                cancelled=cancelled,
             ) as runner:
                 outputs.append(_by_document(runner.run(ordinals=order, batch=batch, metadata=True), len(sample)))
     differing = [document for document, *chunks in zip(sample, *outputs, strict=True) if chunks[0] != chunks[1]]

@@ -74,6 +74,28 @@ def test_a_program_that_is_invalid_fails_or_is_not_stable_is_refused(small):
             evaluator.evaluate(indexing("doc.text + str(hash(doc.text))"), ["q1"])
 
 
+@pytest.mark.parametrize("part", [[], [0], [5, 2, 1], [0, 1, 2, 3, 4, 5]])
+def test_an_evaluation_that_begins_with_a_part_of_the_corpus_ends_as_any_other(small, part):
+    program = indexing(
+        "doc.text + ' ' + str(self.state['n'])",
+        "def calibrate(self, docs): return {'n': len(list(docs))}",
+    )
+    with Evaluator(small) as evaluator:
+        whole = evaluator.evaluate(program, small.queries)
+        begun = evaluator.begin(program, np.array(part, np.int64))
+        assert begun.output.chunks.documents.tolist() == sorted(part)
+        told = []
+        parts = evaluator.evaluate(program, small.queries, begun=begun, progress=lambda *step: told.append(step))
+    assert (parts.scores, parts.rankings, parts.chunks, parts.state) == (
+        whole.scores,
+        whole.rankings,
+        whole.chunks,
+        whole.state,
+    )
+    assert parts.digests.tolist() == whole.digests.tolist()
+    assert [step[1:] for step in told if step[0] == "documents"] == [(6, 6)] * (len(part) < 6)
+
+
 def test_progress_is_told_phase_by_phase(small):
     told = []
     with Evaluator(small) as evaluator:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from autoindex_haystack import program as contract
-from autoindex_haystack.errors import ProgramError
+from autoindex_haystack.errors import Cancelled, ProgramError
 from autoindex_haystack.program import Document, Program, builtin_program
 from autoindex_haystack.sandbox import DocumentFile, Limits, ProgramRunner
 from autoindex_haystack.sandbox.worker import program as worker
@@ -110,6 +110,32 @@ def test_a_part_of_the_documents_can_be_run_also_backwards_and_in_batches(texts)
     assert texts(program(), documents, how={"ordinals": range(700, 1_900)}) == whole[700:1_900]
     assert texts(program(), documents, how={"ordinals": range(1_999, -1, -1), "batch": 7}) == whole
     assert texts(program(), documents, how={"ordinals": range(3, 3)}) == []
+    some = [1_500, 3, 1_999, 4]
+    assert texts(program(), documents, how={"ordinals": some, "batch": 3}) == [whole[i] for i in sorted(some)]
+
+
+def test_a_run_that_goes_on_with_another_has_what_is_left_of_the_limits_of_the_corpus(run):
+    documents = [Document(str(i), "x" * 10_000) for i in range(4)]
+    limits = dataclasses.replace(SHORT, corpus_growth=2)
+    tripled = program("chunks.append(Chunk('0', doc.doc_id, 3 * doc.text))")
+    before = run(tripled, documents, {"ordinals": [0, 2]}, limits=limits)
+    assert len(run(tripled, documents, {"ordinals": [1]}, limits=limits).chunks) == 1
+    with pytest.raises(ProgramError, match="more than 80,000 bytes for the corpus"):
+        run(tripled, documents, {"ordinals": [1], "before": before}, limits=limits)
+    late = dataclasses.replace(before, chunks=before.chunks.of_texts([]), seconds=SHORT.seconds + 1)
+    with pytest.raises(ProgramError, match="longer than 20 seconds"):
+        run(program("while True: pass"), documents, {"before": late})
+
+
+@pytest.mark.parametrize("looks", [0, 1, 4])
+@pytest.mark.parametrize("where", ["calibrate", "run"])
+def test_a_busy_run_can_be_called_off(run, where, looks):
+    """Also while its workers start: that is no failure of this machine."""
+    busy = "while True: pass"
+    endless = program(busy, members=f"def calibrate(self, docs):\n    {busy if where == 'calibrate' else 'return {}'}")
+    left = iter(range(looks))
+    with pytest.raises(Cancelled):
+        run(endless, calibrate=True, cancelled=lambda: next(left, None) is None)
 
 
 def test_metadata_comes_back_only_where_it_differs_from_the_document_s_and_when_asked_for(run):

@@ -127,17 +127,13 @@ class Worker:
         self._send(STATE, encoded)
 
     def do_run(self, ordinals: list[int], batch: int, metadata: bool) -> None:
-        """Call ``preprocess`` over a block of documents and send the chunks.
-
-        ``ordinals`` is [start, stop, step]; ``batch`` documents are given at a call.
-        """
+        """Call ``preprocess`` over a block of documents, ``batch`` of them at a call, and send the chunks."""
         limit_processor(self._seconds)
-        block = range(*ordinals)
         counts: list[int] = []
         texts: list[bytes] = []
         metas: list[bytes] = []
-        for begin in range(0, len(block), batch):
-            part = block[begin : begin + batch]
+        for begin in range(0, len(ordinals), batch):
+            part = ordinals[begin : begin + batch]
             self._at(part[0])
             docs = [self._documents[ordinal] for ordinal in part]
             reseed()
