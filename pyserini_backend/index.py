@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import tempfile
 import weakref
 from collections.abc import Sequence
 from contextlib import suppress
@@ -14,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autoindex_haystack.errors import BackendError
+from autoindex_haystack.files import ScratchFolder
 from autoindex_haystack.retrieval.index import ChunkTable, Index
 from autoindex_haystack.retrieval.ranking import Hits
 from autoindex_haystack.retrieval.settings import BM25Settings
@@ -55,7 +55,7 @@ class LuceneIndex(Index):
         document_ids: Sequence[str],
         *,
         finished: bool = False,
-        temporary: Path | None = None,
+        temporary: ScratchFolder | None = None,
     ) -> None:
         """Use :meth:`build`, :meth:`load` or :meth:`open_foreign`.
 
@@ -81,12 +81,12 @@ class LuceneIndex(Index):
             with index_folder(folder, header, chunks.documents, chunks.document_ids) as unfinished:
                 _write(chunks, settings, unfinished / _LUCENE)
             return cls._open(folder, settings, chunks.documents, chunks.document_ids)
-        temporary = Path(tempfile.mkdtemp(prefix="autoindex-lucene-"))
+        temporary = ScratchFolder()
         try:
-            _write(chunks, settings, temporary / _LUCENE)
-            return cls._open(temporary, settings, chunks.documents, chunks.document_ids, temporary)
+            _write(chunks, settings, temporary.path / _LUCENE)
+            return cls._open(temporary.path, settings, chunks.documents, chunks.document_ids, temporary)
         except BaseException:
-            shutil.rmtree(temporary, ignore_errors=True)
+            temporary.close()
             raise
 
     @classmethod
@@ -127,7 +127,7 @@ class LuceneIndex(Index):
         settings: BM25Settings,
         documents: NDArray[np.int64],
         document_ids: Sequence[str],
-        temporary: Path | None = None,
+        temporary: ScratchFolder | None = None,
     ) -> "LuceneIndex":
         reader = LuceneReader(folder / _LUCENE)
         ordinals = reader.numbers(ORDINAL)
@@ -222,10 +222,10 @@ def _only(hits: Hits, allowed: NDArray[np.bool_]) -> Hits:
     return Hits(hits.ordinals[keep], hits.scores[keep], hits.exhausted)
 
 
-def _release(searcher: LuceneSearcher, temporary: Path | None, process: int) -> None:
+def _release(searcher: LuceneSearcher, temporary: ScratchFolder | None, process: int) -> None:
     if os.getpid() != process:  # A forked child must not take the files from its parent.
         return
     with suppress(BackendError):
         searcher.close()
     if temporary is not None:
-        shutil.rmtree(temporary, ignore_errors=True)
+        temporary.close()

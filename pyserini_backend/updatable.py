@@ -4,15 +4,13 @@ The folder holds Lucene's files and nothing else, so Pyserini and Lucene's tools
 the writer says of a commit are kept by Lucene with the commit itself.
 """
 
-import shutil
-import tempfile
 import threading
-import weakref
 from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from autoindex_haystack.errors import BackendError
+from autoindex_haystack.files import ScratchFolder
 from autoindex_haystack.retrieval.settings import BM25Settings
 from autoindex_haystack.retrieval.updatable import ChunkWriter, KeyedChunks, Snapshot, UpdatableIndex
 from pyserini_backend.analysis import lucene_analyzer
@@ -46,8 +44,11 @@ class UpdatableLuceneIndex(UpdatableIndex):
         self._lock = threading.Lock()
         self._reader: LuceneReader | None = None
         self._newest: Snapshot | None = None
-        self.folder = folder or Path(tempfile.mkdtemp(prefix="autoindex-lucene-"))
-        self._remove = None if folder else weakref.finalize(self, shutil.rmtree, self.folder, ignore_errors=True)
+        self._scratch: ScratchFolder | None = None
+        if folder is None:
+            self._scratch = ScratchFolder()
+            folder = self._scratch.path
+        self.folder = folder
         self._make()
         self.snapshot()
 
@@ -69,8 +70,8 @@ class UpdatableLuceneIndex(UpdatableIndex):
     def close(self) -> None:
         with self._lock:
             self._reader = self._newest = None
-        if self._remove is not None:
-            self._remove()
+        if self._scratch is not None:
+            self._scratch.close()
 
     def _look(self, reader: LuceneReader) -> Snapshot:
         note = reader.note()

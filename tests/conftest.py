@@ -1,7 +1,10 @@
 """What all tests share: a quiet Haystack, one hypothesis profile, and the way to the real collections."""
 
 import os
+import shutil
 import signal
+import subprocess
+import sys
 
 # Before anything imports Haystack.
 os.environ["HAYSTACK_TELEMETRY_ENABLED"] = "False"
@@ -10,7 +13,9 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -49,3 +54,29 @@ def collection_folder(datasets: Path) -> Callable[[str], Path]:
         return folder
 
     return find
+
+
+@dataclass(frozen=True)
+class OtherUser:
+    """A user without any rights, and an interpreter of this version that this user may start."""
+
+    python: str
+    become: dict[str, Any] = field(default_factory=lambda: {"user": 65534, "group": 65534, "extra_groups": []})
+
+
+@pytest.fixture(scope="session")
+def other_user() -> OtherUser:
+    """For tests that start processes of another user's, which only root can."""
+    if os.geteuid() != 0:
+        pytest.skip("only root can become another user")
+    version = f"{sys.version_info[0]}.{sys.version_info[1]}"
+    candidates = [sys.executable, *filter(None, map(shutil.which, (f"python{version}",))), "/usr/bin/python3"]
+    for user in map(OtherUser, dict.fromkeys(candidates)):
+        command = [user.python, "-c", "import sys; print('%d.%d' % sys.version_info[:2])"]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, check=False, env={}, **user.become)
+        except OSError:
+            continue
+        if done.stdout.strip() == version:
+            return user
+    pytest.skip(f"no Python {version} that a user without rights may start")

@@ -3,12 +3,14 @@
 import errno
 import os
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from autoindex_haystack.errors import RunError
-from autoindex_haystack.files import atomic_file, atomic_folder, refuse_existing, remove
+from autoindex_haystack.files import atomic_file, atomic_folder, refuse_existing, remove, sweep
 
 
 def names(folder: Path) -> list[str]:
@@ -143,3 +145,192 @@ def test_an_empty_place_is_not_taken(tmp_path):
     for taken in (tmp_path, tmp_path / "file"):
         with pytest.raises(RunError, match="exists"):
             refuse_existing(taken)
+
+
+WORK = """
+import os, signal, sys
+from contextlib import contextmanager
+from pathlib import Path
+from autoindex_haystack import files
+place = Path(sys.argv[2])
+
+@contextmanager
+def scratch():
+    with files.ScratchFolder() as folder:
+        yield folder
+
+@contextmanager
+def nameless():
+    yield files.nameless_file()
+
+@contextmanager
+def replaced():
+    with files.replaced_at_the_end(place):
+        place.mkdir()
+        yield place
+
+ways = {
+    "new folder": lambda: files.atomic_folder(place),
+    "other folder": lambda: files.atomic_folder(place, force=True),
+    "file": lambda: files.atomic_file(place / "file"),
+    "replaced": replaced,
+    "scratch": scratch,
+    "nameless": nameless,
+}
+
+def work(then):
+    with ways[sys.argv[1]]() as at:
+        if isinstance(at, Path) and at.is_dir():
+            (at / "made").write_text("")
+        then()
+
+"""
+WAIT = WORK + "work(lambda: (print('working', flush=True), sys.stdin.read()))"
+PASS = WORK + "work(lambda: None)"
+WAYS = ["new folder", "other folder", "file", "replaced", "scratch", "nameless"]
+
+
+def python(code: str, *arguments: str, folder: Path, user=None) -> subprocess.Popen[str]:
+    """A process for which `folder` is that of temporary files; of another user's if there is one."""
+    return subprocess.Popen(
+        [user.python if user else sys.executable, "-B", "-c", code, *arguments],
+        env={"TMPDIR": str(folder), "PYTHONPATH": str(Path(__file__).parents[1])},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        **(user.become if user else {}),
+    )
+
+
+def begin(way: str, place: Path, **options) -> subprocess.Popen[str]:
+    """A process that is in the middle of its work."""
+    process = python(WAIT, way, str(place), folder=place.parent, **options)
+    assert process.stdout
+    assert process.stdout.readline() == "working\n"
+    return process
+
+
+def kill(process: subprocess.Popen[str]) -> None:
+    process.kill()
+    process.communicate()
+
+
+def finish(process: subprocess.Popen[str]) -> None:
+    process.communicate(timeout=60)
+    assert process.returncode == 0
+
+
+def unfinished(folder: Path) -> list[str]:
+    return [path.name for path in folder.rglob("*autoindex*")]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_what_a_killed_process_leaves_is_gone_after_the_next_start(tmp_path, way):
+    place = tmp_path / "place"
+    if way != "new folder":
+        place.mkdir()
+    kill(begin(way, place))
+    assert bool(unfinished(tmp_path)) == (way != "nameless")
+    (tmp_path / ".foreign.12345678.autoindex").write_text("")
+    finish(python(PASS, way, str(place), folder=tmp_path))
+    assert unfinished(tmp_path) == [".foreign.12345678.autoindex"]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_what_a_living_process_works_at_is_never_taken(tmp_path, way):
+    place = tmp_path / "place"
+    if way != "new folder":
+        place.mkdir()
+    first = begin(way, place)
+    seen = unfinished(tmp_path)
+    finish(python(PASS, "scratch", str(place), folder=tmp_path))
+    if way == "file":
+        finish(python(PASS, "file", str(place), folder=tmp_path))
+    assert unfinished(tmp_path) == seen
+    finish(first)
+    assert unfinished(tmp_path) == []
+
+
+def test_files_of_other_users_are_taken_only_when_nobody_works_at_them_and_they_may_be(tmp_path, other_user):
+    tmp_path.chmod(0o1777)
+    for parent in list(tmp_path.parents)[:3]:
+        parent.chmod(0o755)
+    place = tmp_path / "place"
+    theirs, own = begin("scratch", place, user=other_user), begin("scratch", place)
+    both = sorted(unfinished(tmp_path))
+    assert len(both) == 2
+    finish(python(PASS, "scratch", str(place), folder=tmp_path))
+    assert sorted(unfinished(tmp_path)) == both
+    kill(own)
+    finish(python(PASS, "scratch", str(place), folder=tmp_path, user=other_user))
+    assert sorted(unfinished(tmp_path)) == both
+    finish(python(PASS, "scratch", str(place), folder=tmp_path))
+    [left] = unfinished(tmp_path)
+    kill(theirs)
+    assert unfinished(tmp_path) == [left]
+    finish(python(PASS, "scratch", str(place), folder=tmp_path))
+    assert unfinished(tmp_path) == []
+
+
+KILLED_AT = """
+import os, pathlib
+left = int(sys.argv[3])
+
+def counted(name):
+    real = getattr(os, name)
+    def call(*arguments, **options):
+        global left
+        left -= 1
+        if left == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return real(*arguments, **options)
+    return call
+
+for name in ("rename", "replace", "mkdir", "rmdir", "unlink"):
+    setattr(os, name, counted(name))
+work(lambda: None)
+"""
+
+
+@pytest.mark.parametrize("way", ["other folder", "replaced"])
+def test_a_folder_that_is_being_replaced_is_old_or_new_whenever_the_process_is_killed(tmp_path, way):
+    """It dies before its first, second … change of the file system, until it comes through."""
+    states = []
+    for moment in range(1, 20):
+        folder = tmp_path / str(moment)
+        place = folder / "place"
+        place.mkdir(parents=True)
+        (place / "kept").write_text("")
+        process = python(WORK + KILLED_AT, way, str(place), str(moment), folder=folder)
+        process.communicate(timeout=60)
+        finish(python(PASS, "file", str(folder), folder=folder))
+        assert unfinished(folder) == []
+        states.append(names(place))
+        if process.returncode == 0:
+            break
+    assert {tuple(state) for state in states} <= {("kept",), ("made",), ()}
+    assert ["kept"] in states
+    assert states[-1] == ["made"]
+    assert len(states) >= 5
+
+
+def test_what_was_put_aside_comes_back_before_its_place_counts_as_free(tmp_path):
+    place = tmp_path / "place"
+    place.mkdir()
+    (place / "kept").write_text("")
+    killed = begin("replaced", place)
+    kill(killed)
+    remove(place)
+    with pytest.raises(RunError, match="exists"):
+        fill(place)
+    assert names(place) == ["kept"]
+
+
+def test_a_link_in_the_place_of_a_left_folder_is_not_followed(tmp_path):
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "kept").write_text("")
+    for kind in ("new", "old"):
+        (tmp_path / f".x.12345678.autoindex-{kind}").symlink_to(tmp_path / "elsewhere")
+    sweep(tmp_path)
+    assert names(tmp_path / "elsewhere") == ["kept"]
+    assert "kept" not in names(tmp_path)

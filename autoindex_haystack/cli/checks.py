@@ -6,7 +6,6 @@ import re
 import socket
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, requires, version
@@ -116,15 +115,16 @@ def try_engine(name: str) -> str:
     :raises AutoIndexError: If it does not work.
     """
     from autoindex_haystack.errors import BackendError
+    from autoindex_haystack.files import ScratchFolder
     from autoindex_haystack.retrieval import BM25Settings, ChunkTable, get_backend
     from autoindex_haystack.retrieval.storage import read_header
 
     engine = get_backend(name)
     chunks = ChunkTable.of_texts(["a heated wing", "a cold engine", "the tail of a glider"])
-    with tempfile.TemporaryDirectory(prefix="autoindex-") as folder:
-        engine.build(chunks, BM25Settings(), Path(folder, "index")).close()
-        versions = read_header(Path(folder, "index")).versions
-        with engine.load(Path(folder, "index")) as index:
+    with ScratchFolder() as folder:
+        engine.build(chunks, BM25Settings(), folder / "index").close()
+        versions = read_header(folder / "index").versions
+        with engine.load(folder / "index") as index:
             [ranking] = index.search_documents(["cold engines and one engine"], top_k=3)
     if ranking.ordinals.tolist() != [1]:
         msg = f"the {name} engine does not find what it has indexed; install it again"

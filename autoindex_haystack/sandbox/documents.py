@@ -6,18 +6,14 @@ behind and no program can change what another sees.
 
 import json
 import os
-import tempfile
 from collections.abc import Sequence
-from contextlib import suppress
-from typing import BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from autoindex_haystack.collection.types import Document
+from autoindex_haystack.files import nameless_file
 from autoindex_haystack.sandbox.worker.protocol import DOCUMENTS_HEAD
-
-_BUFFER = 1 << 20
 
 
 class DocumentFile:
@@ -27,7 +23,7 @@ class DocumentFile:
     """
 
     def __init__(self, documents: Sequence[Document] = ()) -> None:
-        self._file, self._reader = _nameless()
+        self._file, self._reader = nameless_file()
         self.sizes: NDArray[np.int64] = np.empty(0, np.int64)
         self.document_ids: list[str] = []
         self.write(documents)
@@ -77,21 +73,3 @@ class DocumentFile:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def _nameless() -> tuple[BinaryIO, int]:
-    """Make a file without a name; returns it for writing and a descriptor that can only read it.
-
-    On Linux it never has a name, so that nothing is left whenever this process is killed.
-    """
-    with suppress(OSError, AttributeError):
-        descriptor = os.open(tempfile.gettempdir(), os.O_TMPFILE | os.O_RDWR | os.O_CLOEXEC, 0o600)
-        with suppress(OSError):
-            reader = os.open(f"/proc/self/fd/{descriptor}", os.O_RDONLY)
-            return os.fdopen(descriptor, "wb", _BUFFER), reader
-        os.close(descriptor)
-    descriptor, name = tempfile.mkstemp(prefix="autoindex-")
-    try:
-        return os.fdopen(descriptor, "wb", _BUFFER), os.open(name, os.O_RDONLY)
-    finally:
-        os.unlink(name)

@@ -107,7 +107,7 @@ def descriptors() -> int:
 
 
 def leftovers() -> set[str]:
-    return {path.name for path in Path(tempfile.gettempdir()).glob("autoindex-*")}
+    return {path.name for path in Path(tempfile.gettempdir()).glob("*autoindex*")}
 
 
 @pytest.fixture(autouse=True)

@@ -32,7 +32,6 @@ from autoindex_haystack.sandbox import DocumentFile, Limits, ProgramRunner, chec
 
 HERE = Path(__file__).parent
 CANARY = "CANARY-7f3a91"
-NOBODY = 65534
 _REFUSED = (1, 13, 38)
 """EPERM, EACCES, ENOSYS."""
 
@@ -203,7 +202,7 @@ def succeeded(attack: Attack, seen: dict[str, Any]) -> bool:
     return bool(got) and not (isinstance(got, dict) and "refused" in got)
 
 
-def as_user(uid: int, python: str) -> list[dict[str, Any]]:
+def as_user(python: str, become: dict[str, Any]) -> list[dict[str, Any]]:
     """Run all attacks in a process of another user's."""
     code = HERE.parents[2]
     packages = [path for path in sys.path if path.endswith("-packages")]
@@ -212,9 +211,7 @@ def as_user(uid: int, python: str) -> list[dict[str, Any]]:
         [python, "-B", __file__],
         env=environment,
         cwd="/",
-        user=uid,
-        group=uid,
-        extra_groups=[],
+        **become,
         capture_output=True,
         text=True,
         timeout=300,
