@@ -258,6 +258,7 @@ def _bm25(given: dict[str, Any]) -> Callable[["BM25Settings | None"], "BM25Setti
         checked = BM25Settings(**given)
     except ValidationError as error:
         first = error.errors()[0]
-        message = first["msg"].removeprefix("Value error, ")
+        # Pydantic speaks of "Input"; a user wants to see the value.
+        message = first["msg"].removeprefix("Value error, ").replace("Input ", f"{first['input']} ", 1)
         raise click.BadParameter(message, click.get_current_context(), param_hint=f"'--{first['loc'][0]}'") from None
     return lambda base: base.model_copy(update=given) if base is not None else checked

@@ -11,6 +11,7 @@ from autoindex_haystack.collection.qrels import Qrels, qrels_files, read_qrels
 from autoindex_haystack.collection.readers import find_file, read_records, string_field
 from autoindex_haystack.collection.types import Document
 from autoindex_haystack.errors import CollectionError
+from autoindex_haystack.wording import counted
 
 Progress = Callable[[int], None]
 """Called now and then with the number of documents read so far."""
@@ -63,13 +64,29 @@ class Collection:
     def notes(self) -> list[str]:
         """Returns one sentence for each thing about the collection that a user should know."""
         notes = []
-        if self.unjudged_queries:
-            notes.append(f"{len(self.unjudged_queries)} queries have no relevant document and are left out.")
-        if self.unknown_queries:
-            notes.append(f"{len(self.unknown_queries)} judged queries are not in the query file and are left out.")
-        if self.missing_documents:
+        if unjudged := len(self.unjudged_queries):
             notes.append(
-                f"{len(self.missing_documents)} relevant documents are not in the corpus; they count as not found."
+                counted(
+                    unjudged,
+                    "query has no relevant document and is left out.",
+                    "queries have no relevant document and are left out.",
+                )
+            )
+        if unknown := len(self.unknown_queries):
+            notes.append(
+                counted(
+                    unknown,
+                    "judged query is not in the query file and is left out.",
+                    "judged queries are not in the query file and are left out.",
+                )
+            )
+        if missing := len(self.missing_documents):
+            notes.append(
+                counted(
+                    missing,
+                    "relevant document is not in the corpus; it counts as not found.",
+                    "relevant documents are not in the corpus; they count as not found.",
+                )
             )
         return notes
 

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from autoindex_haystack.collection.collection import Collection
 from autoindex_haystack.errors import CollectionError
 from autoindex_haystack.files import atomic_file
+from autoindex_haystack.wording import counted
 
 FORMAT_VERSION = 1
 
@@ -93,7 +94,8 @@ def load_split(path: str | Path, collection: Collection) -> Split:
         raise CollectionError(msg)
     named = [*split.validation, *split.held_out]
     if unknown := [q for q in named if q not in collection.queries]:
-        msg = f"{path}: {len(unknown)} queries are not judged in {collection.name}, the first is {unknown[0]!r}"
+        what = counted(len(unknown), "query is", "queries are")
+        msg = f"{path}: {what} not judged in {collection.name}, the first is {unknown[0]!r}"
         raise CollectionError(msg)
     if len(set(named)) != len(named):
         msg = f"{path}: a query stands in both parts or twice; every query belongs to one part"

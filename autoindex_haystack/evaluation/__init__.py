@@ -8,13 +8,14 @@ from autoindex_haystack.evaluation.evaluate import (
     resolve_program,
 )
 from autoindex_haystack.evaluation.evaluator import Evaluation, Evaluator
-from autoindex_haystack.evaluation.metrics import METRICS, OBJECTIVE, means, score_queries
+from autoindex_haystack.evaluation.metrics import METRICS, OBJECTIVE, SMOOTH_RECALL, means, score_queries
 from autoindex_haystack.evaluation.run_file import write_per_query, write_run_file
 from autoindex_haystack.evaluation.significance import PairedDifference, paired_difference
 
 __all__ = [
     "METRICS",
     "OBJECTIVE",
+    "SMOOTH_RECALL",
     "Evaluation",
     "Evaluator",
     "PairedDifference",

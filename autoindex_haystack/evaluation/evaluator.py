@@ -11,7 +11,16 @@ from numpy.typing import NDArray
 
 from autoindex_haystack.collection import Collection
 from autoindex_haystack.evaluation.diagnosis import Diagnosis, count_terms
-from autoindex_haystack.evaluation.metrics import DEPTH, OBJECTIVE, PerQuery, means, score_queries
+from autoindex_haystack.evaluation.metrics import (
+    DEPTH,
+    OBJECTIVE,
+    SMOOTH_DEPTH,
+    SMOOTH_RECALL,
+    PerQuery,
+    means,
+    score_queries,
+    smooth_recall,
+)
 from autoindex_haystack.evaluation.reachable import check_reachable, documents_with_token
 from autoindex_haystack.program import Program
 from autoindex_haystack.retrieval import BM25Settings, ChunkTable, Index, Ranking, get_backend
@@ -321,10 +330,12 @@ class Evaluator:
         """Rank and score queries on an index of a program's chunks; see :meth:`evaluate`."""
         began = time.monotonic()
         texts = [self.collection.queries[query] for query in queries]
-        found = dict(zip(queries, index.search_documents(texts, DEPTH), strict=True))
+        found = dict(zip(queries, index.search_documents(texts, SMOOTH_DEPTH), strict=True))
         rankings = {query: self._named(ranking) for query, ranking in found.items()}
         ranked = {query: [document for document, _ in ranking] for query, ranking in rankings.items()}
         scores = score_queries(ranked, self.collection.qrels)
+        for query, ranking in found.items():
+            scores[query][SMOOTH_RECALL] = self._smooth_recall(query, ranking)
         seconds["search"] = time.monotonic() - began
         size = sum(map(_utf8_length, chunks.texts))
         return Evaluation(
@@ -359,8 +370,24 @@ class Evaluator:
         return ((document.text, document.metadata) for document in self.collection.documents)
 
     def _named(self, ranking: Ranking) -> list[tuple[str, float]]:
+        """The best documents, as deep as the metrics look."""
         ids = self.collection.document_ids
-        return [(ids[d], s) for d, s in zip(ranking.ordinals.tolist(), ranking.scores.tolist(), strict=True)]
+        best = zip(ranking.ordinals[:DEPTH].tolist(), ranking.scores[:DEPTH].tolist(), strict=True)
+        return [(ids[d], s) for d, s in best]
+
+    def _smooth_recall(self, query: str, ranking: Ranking) -> float:
+        relevant = self._relevant[query]
+        ranks = np.flatnonzero(np.isin(ranking.ordinals, relevant)) + 1
+        return smooth_recall(ranks, len(relevant))
+
+    @cached_property
+    def _relevant(self) -> dict[str, NDArray[np.int64]]:
+        """Query id to the ordinals of its relevant documents; -1 for those that are not in the corpus."""
+        ordinals = {document: i for i, document in enumerate(self.collection.document_ids)}
+        return {
+            query: np.array([ordinals.get(document, -1) for document, grade in grades.items() if grade > 0], np.int64)
+            for query, grades in self.collection.qrels.items()
+        }
 
 
 def _told(progress: Progress | None, before: int, total: int) -> Callable[[int], None] | None:

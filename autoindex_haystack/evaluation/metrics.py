@@ -2,12 +2,18 @@
 
 ``recall@100`` is |relevant in the first 100| / |relevant|; ``ndcg@10`` uses the grades as gains, ``ndcg_binary@10``
 (the paper's) counts every relevant document as 1. A query without any result has 0 everywhere.
+
+``smooth_recall`` is for deciding, not for tables: it moves with every rank of every relevant document, where
+Recall@100 jumps at one of them, so that few queries show a difference.
 """
 
 from collections.abc import Mapping, Sequence
 from functools import cache
 from statistics import fmean
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 METRICS = ("recall@100", "ndcg@10", "ndcg_binary@10", "recall@10", "mrr@10")
 """The names of all metrics, the objective first."""
@@ -16,6 +22,14 @@ OBJECTIVE = "recall@100"
 
 DEPTH = 100
 """How many documents a ranking needs for these metrics."""
+
+SMOOTH_RECALL = "smooth_recall"
+"""The name of :func:`smooth_recall` among a query's values."""
+
+SMOOTH_DEPTH = 1000
+"""How many documents a ranking needs for it."""
+
+_OFFSET = 10
 
 PerQuery = dict[str, dict[str, float]]
 """Query id to metric to value."""
@@ -50,11 +64,26 @@ def score_queries(rankings: Mapping[str, Sequence[str]], qrels: Mapping[str, Map
     return scores
 
 
+def smooth_recall(ranks: NDArray[np.int64], relevant: int) -> float:
+    """Average Recall@k over k = 1 to 1000, small k weighing more: the weight of k is ln((k + 11) / (k + 10)).
+
+    The weights are those of a sum over k of about 1 / (k + 10), which telescopes: a relevant document at rank r adds
+    ln(1011 / (r + 10)) / ln(1011 / 11), between 1 at the first rank and 0 beyond the last.
+
+    :param ranks: int64, shape (found,): ranks of the relevant documents, from 1; those beyond 1000 count as not found.
+    :param relevant: How many relevant documents the query has, found or not.
+    :returns: The average, 0 to 1.
+    """
+    last = SMOOTH_DEPTH + 1 + _OFFSET
+    gains = np.log(last / (np.minimum(ranks, SMOOTH_DEPTH + 1) + _OFFSET))
+    return float(gains.sum() / np.log(last / (1 + _OFFSET)) / relevant)
+
+
 def means(scores: PerQuery) -> dict[str, float]:
     """Average over queries.
 
     :param scores: What :func:`score_queries` returned; at least one query.
-    :returns: Metric to mean.
+    :returns: Metric of :data:`METRICS` to mean.
     """
     return {metric: fmean(values[metric] for values in scores.values()) for metric in METRICS}
 

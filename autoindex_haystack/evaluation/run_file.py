@@ -48,7 +48,8 @@ def write_per_query(path: Path, scores: PerQuery) -> None:
     with atomic_file(path) as temporary, temporary.open("w", encoding="utf-8") as file:
         if path.suffix == ".jsonl":
             for query, values in scores.items():
-                file.write(json.dumps({"query_id": query, **values}, ensure_ascii=False) + "\n")
+                record = {"query_id": query, **{metric: values[metric] for metric in METRICS}}
+                file.write(json.dumps(record, ensure_ascii=False) + "\n")
             return
         file.write("\t".join(("query_id", *METRICS)) + "\n")
         for query, values in scores.items():

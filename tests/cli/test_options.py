@@ -66,3 +66,12 @@ def test_every_command_documents_every_option():
         assert inspect.cleandoc(cli.get_command(click.Context(cli), command).help)
         for parameter in _parameters(command).values():
             assert isinstance(parameter, click.Argument) or parameter.help
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("--k1", "-1.5"), ("--b", "7.25"), ("--analyzer", "klingon"), ("--timeout", "0.0"), ("--iterations", "-3")],
+)
+def test_a_value_out_of_range_is_named_beside_what_is_allowed(autoindex, tmp_path, option, value):
+    done = autoindex("optimize", tmp_path, "--out", tmp_path / "run", option, value)
+    assert (done.code, option in done.err, value in done.err) == (2, True, True)

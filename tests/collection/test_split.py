@@ -85,7 +85,7 @@ def fields(**changed: object) -> str:
         ('{"query": 1}', "is no split file"),
         (fields(extra=1), "is no split file"),
         (fields(format_version=2), "has split format 2"),
-        (fields(validation=["q1", "nobody"]), "1 queries are not judged in small, the first is 'nobody'"),
+        (fields(validation=["q1", "nobody"]), "1 query is not judged in small, the first is 'nobody'"),
         (fields(held_out=["q2", "q1"]), "a query stands in both parts or twice"),
         (fields(held_out=["q2", "q2"]), "a query stands in both parts or twice"),
         (fields(validation=[]), "both validation and held_out need at least one query"),

@@ -135,9 +135,9 @@ def test_unknown_documents_count_as_not_found_and_unknown_queries_are_left_out(k
     with (kitchen / "queries.jsonl").open("a", encoding="utf-8") as queries:
         queries.write('{"_id": "q13", "text": "not judged"}\n')
     done = here("evaluate", kitchen).succeeded()
-    assert "Note: 1 relevant documents are not in the corpus; they count as not found." in done.err
-    assert "Note: 1 judged queries are not in the query file and are left out." in done.err
-    assert "Note: 1 queries have no relevant document and are left out." in done.err
+    assert "Note: 1 relevant document is not in the corpus; it counts as not found." in done.err
+    assert "Note: 1 judged query is not in the query file and is left out." in done.err
+    assert "Note: 1 query has no relevant document and is left out." in done.err
     figures = json.loads(here("evaluate", kitchen, "--json").succeeded().out)
     assert figures["queries"] == 12
     assert len(figures["notes"]) == 3

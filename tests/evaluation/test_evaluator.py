@@ -27,6 +27,8 @@ def test_an_evaluation_has_figures_rankings_and_sizes(small):
     assert found.objective == found.metrics["recall@100"] == pytest.approx((0.5 + 1 + 0) / 3)
     assert [document for document, _ in found.rankings["q2"]] == ["b", "d"]
     assert found.rankings["q3"] == []
+    assert found.scores["q2"]["smooth_recall"] == pytest.approx(1.0)
+    assert 0.4 < found.scores["q1"]["smooth_recall"] <= 0.5, "near the top, or not in the corpus"
     assert found.program_sha256 == FULL.sha256
     assert (found.chunks, found.unreachable, found.state) == (6, (), {})
     texts = ["Ice\nheated wing sheds ice", "cold engine", "ailerons steer the roll", "cold wing", "", "of the"]

@@ -3,12 +3,14 @@
 import math
 
 import ir_measures
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from ir_measures import RR, R, nDCG
 
 from autoindex_haystack.evaluation import METRICS, OBJECTIVE, means, score_queries
+from autoindex_haystack.evaluation.metrics import SMOOTH_DEPTH, smooth_recall
 
 QRELS = {"q": {"a": 3, "b": 1, "c": 0, "d": -1, "gone": 2}}
 
@@ -99,3 +101,12 @@ def test_ids_may_hold_any_character(names):
 def test_every_metric_has_a_value_and_recall_100_is_the_objective():
     assert list(score_queries({"q": []}, QRELS)["q"]) == list(METRICS)
     assert METRICS[0] == OBJECTIVE == "recall@100"
+
+
+@given(st.sets(st.integers(1, 1200), min_size=0, max_size=8), st.integers(0, 4))
+def test_smooth_recall_is_the_weighted_mean_of_recall_at_every_depth(ranks, missing):
+    relevant = len(ranks) + missing
+    found = smooth_recall(np.array(sorted(ranks), np.int64), max(1, relevant))
+    cuts = np.arange(1, SMOOTH_DEPTH + 1)
+    recall = np.array([sum(rank <= k for rank in ranks) for k in cuts]) / max(1, relevant)
+    assert found == pytest.approx(np.average(recall, weights=np.log((cuts + 11) / (cuts + 10))))

@@ -53,7 +53,7 @@ RESULT = RunResult(
     unreachable=0,
     seconds={"total": 1.25},
     isolation=["fresh interpreter"],
-    notes=["1 queries have no relevant document and are left out."],
+    notes=["1 query has no relevant document and is left out."],
 )
 
 
