@@ -1,11 +1,12 @@
 """How fast our Lucene engine is beside Pyserini's indexer and Anserini's searcher, on the same files in the same run.
 
-    .venv/bin/python benchmarks/lucene.py ../shared/datasets/gcide_reverse_full --out table.md
+    .venv/bin/python benchmarks/lucene.py run ../shared/datasets/gcide_reverse_full --out table.md
 
 indexes a collection with both and asks both all its queries, in turns, and prints the medians. Pyserini's indexer is
 ``io.anserini.index.IndexCollection``, which ``python -m pyserini.index.lucene`` runs, and its searcher is
-``SimpleSearcher.batch_search``, called as ``LuceneSearcher.batch_search`` does. Each indexing is a process of its own;
-all use the same Java with the same options. CPU time is that of all threads.
+``SimpleSearcher.batch_search``, called as ``LuceneSearcher.batch_search`` does. Each indexing is a process of its own.
+The same Java serves both: in our indexing with our options, in Pyserini's with those that Pyserini gives it. CPU time
+is that of all threads.
 """
 
 import json
@@ -23,7 +24,7 @@ import click
 
 from autoindex_haystack.collection import load_collection
 from autoindex_haystack.retrieval import BM25Settings, ChunkTable
-from pyserini_backend import jvm
+from pyserini_backend import java_home, jvm
 from pyserini_backend.analysis import joined_tokens
 from pyserini_backend.index import LuceneIndex
 
@@ -105,6 +106,8 @@ def indexing_table(work: Path, documents: int, rounds: int) -> str:
 @click.argument("target", type=click.Path(path_type=Path))
 def index(who: str, analyzer: str, source: Path, target: Path) -> None:
     """Index once; print the seconds without Java's start, and those of the CPU in all."""
+    if who == "pyserini":
+        start_as_pyserini_does()
     jvm.enter()
     begun = time.perf_counter()
     if who == "ours":
@@ -117,6 +120,16 @@ def index(who: str, analyzer: str, source: Path, target: Path) -> None:
         arguments = [*command.split(), "-input", str(source), "-index", str(target), *pretokenized]
         jvm.java_class("io.anserini.index.IndexCollection").main(arguments)
     click.echo(f"{time.perf_counter() - begun} {time.process_time()}")
+
+
+def start_as_pyserini_does() -> None:
+    """Start Java with Pyserini's options, but for a module that only dense retrieval uses and small runtimes lack."""
+    import jnius_config
+
+    home = java_home.find_java()
+    os.environ |= {"JAVA_HOME": str(home), "JVM_PATH": str(java_home.find_virtual_machine(home))}
+    jnius_config.add_classpath(str(java_home.find_jar()))
+    import jnius  # noqa: F401
 
 
 def searching_table(work: Path, queries: list[str], rounds: int, hits: int) -> str:

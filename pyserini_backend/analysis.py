@@ -1,19 +1,21 @@
 """What Lucene is given to index and to ask for: each analyzer of the settings as Python's part and Lucene's part.
 
-The ``bm25s`` analyzer runs in Python, so that its tokens are the same on both engines for any text, and Lucene only
-splits them at blanks. Lucene's own analyzers get the text as it is.
+For the ``bm25s`` analyzer Python lowers the text and blanks out what is no word character for it, which decides for any
+Unicode, and Lucene only cuts at the rest. Lucene's own analyzers get the text as it is.
 """
 
 import hashlib
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from autoindex_haystack.retrieval.analyzers import tokenize
 from pyserini_backend.jvm import java, java_class
 
-MAX_TOKEN = 255
-"""Lucene's whitespace tokenizer cuts longer tokens; in UTF-16 code units, of which a code point takes one or two."""
+LONGEST_TOKEN = 8_000
+"""Characters, of four bytes at most; Lucene refuses terms of more than 32,766 bytes."""
 
 
 @dataclass(frozen=True)
@@ -45,12 +47,22 @@ def lucene_tokens(name: str, text: str) -> list[str]:
         return [str(token) for token in found.toArray()]
 
 
+def word_text(text: str) -> str:
+    """Returns a text in which the tokens of the ``bm25s`` analyzer are what :func:`_words` cuts out."""
+    if len(text) > LONGEST_TOKEN and max(map(len, text.split()), default=0) > LONGEST_TOKEN:
+        return joined_tokens(text)
+    lowered = text.lower()
+    return lowered.replace("\0", " ") if lowered.isascii() else _NO_WORD.sub(" ", lowered)
+
+
+_NO_WORD = re.compile(r"[^\x01-\x7f\w]+")
+"""What separates words for Python and is not ASCII, of which Lucene knows that; and NUL, at which texts are joined."""
+
+
 def joined_tokens(text: str) -> str:
-    """Returns the tokens of the ``bm25s`` analyzer separated by blanks, as Lucene's whitespace analyzer splits them."""
+    """Returns the tokens of the ``bm25s`` analyzer separated by blanks, too long ones replaced."""
     tokens = tokenize(text, "bm25s")
-    if max(map(len, tokens), default=0) > MAX_TOKEN // 2:
-        tokens = [stand_in(token) if _utf16_length(token) > MAX_TOKEN else token for token in tokens]
-    return " ".join(tokens)
+    return " ".join(stand_in(token) if len(token) > LONGEST_TOKEN else token for token in tokens)
 
 
 def clean_text(text: str) -> str:
@@ -65,16 +77,24 @@ def clean_text(text: str) -> str:
 
 
 def stand_in(token: str) -> str:
-    """Returns a short token for a long one; no token of the ``bm25s`` analyzer has a ``#``, so it equals no other."""
-    return "#" + hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
+    """Returns a short token for a long one; no token of the ``bm25s`` analyzer has its first character."""
+    return "\ue000" + hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _utf16_length(token: str) -> int:
-    return len(token) + sum(character > "\uffff" for character in token)
-
-
-def _whitespace() -> Any:
-    return java_class("org.apache.lucene.analysis.core.WhitespaceAnalyzer")()
+@cache
+def _words() -> Any:
+    """Lucene's analyzer of words of two characters and more, English stop words left out, all lower-case before."""
+    settings = java_class("java.util.HashMap")()
+    settings.put("pattern", "[0-9a-z_\x80-\U0010ffff]{2,}")
+    builder = java_class("org.apache.lucene.analysis.custom.CustomAnalyzer").builder()
+    # Named by their classes: looking names up would search all of Lucene, which takes longer than all else here.
+    find = java_class("java.lang.Class").forName
+    tokenizer = find("org.apache.lucene.analysis.pattern.SimplePatternTokenizerFactory")
+    # Without any words it takes the 33 of Lucene, which are those of bm25s.
+    stop = find("org.apache.lucene.analysis.core.StopFilterFactory")
+    kind = "(Ljava/lang/Class;Ljava/util/Map;)Lorg/apache/lucene/analysis/custom/CustomAnalyzer$Builder;"
+    builder = builder.withTokenizer(tokenizer, settings, signature=kind)
+    return builder.addTokenFilter(stop, java_class("java.util.HashMap")(), signature=kind).build()
 
 
 def _english() -> Any:
@@ -86,7 +106,7 @@ def _standard() -> Any:
 
 
 _ANALYZERS = {
-    "bm25s": LuceneAnalyzer(joined_tokens, _whitespace),
+    "bm25s": LuceneAnalyzer(word_text, _words),
     "lucene-english": LuceneAnalyzer(clean_text, _english),
     "lucene-standard": LuceneAnalyzer(clean_text, _standard),
 }

@@ -57,7 +57,7 @@ def short_id(identifier: str) -> str:
 
 
 def numbered_document() -> Handle:
-    """Returns the function (id, id, ordinal, contents) that makes a document; it is one of an index built once."""
+    """Returns the function (id, id, ordinal, contents), all strings, that makes a document of an index built once."""
     return _list_of(*_id_fields(), _numeric(ORDINAL), _contents())
 
 
@@ -66,9 +66,7 @@ def keyed_document() -> Handle:
 
     It is one of an index that is changed in place.
     """
-    number = handles.static("Long", "parseLong", "long", "String")
-    position, digest = (handles.feed(_numeric(name), 0, number) for name in (POSITION, DIGEST))
-    return _list_of(*_id_fields(), _binary(DOCUMENT), position, digest, _contents())
+    return _list_of(*_id_fields(), _binary(DOCUMENT), _numeric(POSITION), _numeric(DIGEST), _contents())
 
 
 def _list_of(*parts: Handle) -> Handle:
@@ -90,7 +88,8 @@ def _binary(name: str) -> Handle:
 
 
 def _numeric(name: str) -> Handle:
-    return handles.constructor("NumericDocValuesField", "String", "long").bindTo(name)
+    number = handles.static("Long", "parseLong", "long", "String")
+    return handles.feed(handles.constructor("NumericDocValuesField", "String", "long").bindTo(name), 0, number)
 
 
 def _contents() -> Handle:

@@ -3,7 +3,7 @@
 import os
 import shutil
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
@@ -205,10 +205,10 @@ def _write(chunks: ChunkTable, settings: BM25Settings, folder: Path) -> None:
     ids = chunks.chunk_ids()
     with LuceneWriter(folder, settings) as writer:
 
-        def batch(start: int, end: int) -> tuple[list[str], list[str], int]:
-            return ids[start:end], [prepare(text) for text in chunks.texts[start:end]], start
+        def stage(start: int, end: int) -> Callable[[], None]:
+            return writer.adding(ids[start:end], list(map(prepare, chunks.texts[start:end])), start)
 
-        in_batches(chunks.texts, batch, lambda made: writer.add(*made))
+        in_batches(chunks.texts, stage)
 
 
 def _first_depth(depth: int, allowed: NDArray[np.bool_]) -> int:

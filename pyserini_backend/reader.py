@@ -17,6 +17,8 @@ from pyserini_backend.fields import CONTENTS, NOTE
 from pyserini_backend.handles import SEPARATOR, Handle
 from pyserini_backend.jvm import java, java_class, java_errors, usable
 
+_STRINGS_A_CALL = 500_000
+
 
 class LuceneReader:
     """One commit of a Lucene index; what is written later does not change it.
@@ -107,8 +109,12 @@ class LuceneReader:
                 _at("BinaryDocValues", "binaryValue", "BytesRef").bindTo(values),
                 handles.method("BytesRef", "utf8ToString", "String"),
             )
-            packed = handles.call(_joined_strings(value, self.size)).tostring()
-        texts = str(packed, "utf-8").split(SEPARATOR)
+            # Forward only, as doc values are read, and in parts, since Java holds each three times.
+            parts = [
+                handles.call(_joined_strings(value, start, min(start + _STRINGS_A_CALL, self.size))).tostring()
+                for start in range(0, self.size, _STRINGS_A_CALL)
+            ]
+        texts = [text for part in parts for text in str(part, "utf-8").split(SEPARATOR)]
         if len(texts) != self.size:
             msg = f"{self._failure}: an id in it contains a NUL"
             raise BackendError(msg)
@@ -126,7 +132,7 @@ class LuceneReader:
             handles.instance("IntToLongFunction", value),
         )
         array = handles.then(
-            handles.feed(each, 0, _documents(self.size)), handles.method("LongStream", "toArray", "long[]")
+            handles.feed(each, 0, _documents(0, self.size)), handles.method("LongStream", "toArray", "long[]")
         )
         packed = handles.call(handles.then(array, to_bytes("long")))
         return np.frombuffer(packed.tostring(), ">i8").astype(np.int64)
@@ -134,7 +140,8 @@ class LuceneReader:
 
 def open_directory(folder: Path) -> Any:
     """Returns a folder as Lucene's ``FSDirectory``; within :func:`pyserini_backend.jvm.java`."""
-    path = java_class("java.io.File")(str(folder), signature="(Ljava/lang/String;)V").toPath()
+    # Java goes by the folder in which it was started, whatever the working folder is now.
+    path = java_class("java.io.File")(os.path.abspath(folder), signature="(Ljava/lang/String;)V").toPath()
     return java_class("org.apache.lucene.store.FSDirectory").open(path)
 
 
@@ -175,16 +182,16 @@ def _at(owner: str, name: str, returns: str) -> Handle:
     return handles.after(handles.method(owner, "advanceExact", "boolean", "int"), value)
 
 
-def _documents(count: int) -> Handle:
-    """Returns the function that gives the stream of the numbers 0 to count - 1."""
+def _documents(start: int, end: int) -> Handle:
+    """Returns the function that gives the stream of the numbers from ``start`` to ``end - 1``."""
     numbers = handles.static("IntStream", "range", "IntStream", "int", "int")
-    return handles.feed(handles.feed(numbers, 1, handles.constant("int", count)), 0, handles.constant("int", 0))
+    return handles.feed(handles.feed(numbers, 1, handles.constant("int", end)), 0, handles.constant("int", start))
 
 
-def _joined_strings(value: Handle, count: int) -> Handle:
-    """Returns the function that gives the strings of the documents 0 to count - 1 in UTF-8, with separators."""
+def _joined_strings(value: Handle, start: int, end: int) -> Handle:
+    """Returns the function that gives the strings of the documents ``start`` to ``end - 1`` in UTF-8, separated."""
     each = handles.method("IntStream", "mapToObj", "Stream", "IntFunction")
-    strings = handles.feed(handles.feed(each, 1, handles.instance("IntFunction", value)), 0, _documents(count))
+    strings = handles.feed(handles.feed(each, 1, handles.instance("IntFunction", value)), 0, _documents(start, end))
     joining = handles.static("Collectors", "joining", "Collector", "CharSequence").bindTo(SEPARATOR)
     collect = handles.feed(handles.method("Stream", "collect", "Object", "Collector"), 1, joining)
     joined = handles.as_kind(handles.then(strings, collect), "String")

@@ -5,9 +5,8 @@ the writer says of a commit are kept by Lucene with the commit itself.
 """
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import NamedTuple
 
 from autoindex_haystack.errors import BackendError
 from autoindex_haystack.files import ScratchFolder
@@ -105,16 +104,6 @@ class UpdatableLuceneIndex(UpdatableIndex):
                     writer.commit()
 
 
-class _Batch(NamedTuple):
-    """What :meth:`LuceneWriter.put` takes."""
-
-    ids: list[str]
-    documents: list[str]
-    positions: list[int]
-    digests: list[int]
-    texts: list[str]
-
-
 class _Writer(ChunkWriter):
     def __init__(self, folder: Path, settings: BM25Settings) -> None:
         self._folder, self._settings = folder, settings
@@ -131,8 +120,8 @@ class _Writer(ChunkWriter):
         digests = chunks.digests()
         self._changed |= bool(ids)
 
-        def prepare(start: int, end: int) -> _Batch:
-            return _Batch(
+        def stage(start: int, end: int) -> Callable[[], None]:
+            return self._lucene.putting(
                 ids[start:end],
                 documents[start:end],
                 chunks.positions[start:end].tolist(),
@@ -140,7 +129,7 @@ class _Writer(ChunkWriter):
                 list(map(self._prepare, chunks.texts[start:end])),
             )
 
-        in_batches(chunks.texts, prepare, lambda batch: self._lucene.put(*batch))
+        in_batches(chunks.texts, stage)
 
     def delete(self, chunk_ids: Sequence[str]) -> None:
         self._changed |= bool(chunk_ids)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from autoindex_haystack.errors import BackendError
 from autoindex_haystack.retrieval.settings import BM25Settings
@@ -16,13 +16,13 @@ from pyserini_backend.analysis import lucene_analyzer
 from pyserini_backend.fields import ID, NOTE, keyed_document, numbered_document, short_id
 from pyserini_backend.handles import Handle
 from pyserini_backend.jvm import enter, heap_bytes, java, java_class, java_errors, usable
+from pyserini_backend.loops import ParallelLoop, row_function
 from pyserini_backend.reader import LuceneReader, open_directory, similarity
 
 _LARGEST_BUFFER = 256 << 20
+_EXPUNGE_TRIES = 5
 _BATCH_CHUNKS = 2_000
 _BATCH_CHARACTERS = 4_000_000
-
-T = TypeVar("T")
 
 
 class LuceneWriter:
@@ -49,39 +49,39 @@ class LuceneWriter:
             close_directory = handles.method("Directory", "close", "void").bindTo(directory)
             self._release = weakref.finalize(self, _drop, rollback, close_directory, os.getpid())
             self._writer = writer
-            self._as_list = handles.then(handles.split(), handles.static("Arrays", "asList", "List", "Object[]"))
-            self._for_each = _for_each_parallel()
-        self._actions: dict[str, Handle] = {}
+        self._loops: dict[Callable[[Any], Handle], ParallelLoop] = {}
 
-    def add(self, ids: Sequence[str], texts: Sequence[str], first_ordinal: int) -> None:
-        """Add chunks to an index that is built once, using all cores.
+    def adding(self, ids: Sequence[str], texts: Sequence[str], first_ordinal: int) -> Callable[[], None]:
+        """Bring chunks to Java that are to be added to an index that is built once.
 
         :param ids: The chunks' ids.
         :param texts: What Lucene's analyzer is given for each; see :mod:`pyserini_backend.analysis`.
         :param first_ordinal: The ordinal of the first chunk; the others follow.
-        :raises BackendError: If Lucene cannot write.
+        :returns: What adds them, on all cores.
+        :raises BackendError: If Lucene cannot write, here and when they are added.
         """
-        first = handles.constant("long", first_ordinal)
-        self._each("add", _adding, [short_id(identifier) for identifier in ids], texts, first=first)
+        ordinals = map(str, range(first_ordinal, first_ordinal + len(ids)))
+        return self._each(_adding, list(map(short_id, ids)), list(ordinals), texts)
 
-    def put(
+    def putting(
         self,
         ids: Sequence[str],
         documents: Sequence[str],
         positions: Sequence[int],
         digests: Sequence[int],
         texts: Sequence[str],
-    ) -> None:
-        """Write chunks to an index that is changed in place, in the place of those with the same ids, on all cores.
+    ) -> Callable[[], None]:
+        """Bring chunks to Java that are to take the place of those with the same ids in an index changed in place.
 
         :param ids: The chunks' ids as the field holds them, each once.
         :param documents: The ids of their documents as the field holds them.
         :param positions: Their places within their documents.
         :param digests: Hashes of their texts.
         :param texts: What Lucene's analyzer is given for each.
-        :raises BackendError: If Lucene cannot write.
+        :returns: What writes them, on all cores.
+        :raises BackendError: If Lucene cannot write, here and when they are written.
         """
-        self._each("put", _putting, ids, documents, list(map(str, positions)), list(map(str, digests)), texts)
+        return self._each(_putting, ids, documents, list(map(str, positions)), list(map(str, digests)), texts)
 
     def delete(self, ids: Sequence[str]) -> None:
         """Delete chunks.
@@ -89,7 +89,7 @@ class LuceneWriter:
         :param ids: Their ids as the field holds them.
         :raises BackendError: If Lucene cannot write.
         """
-        self._each("delete", _deleting, ids)
+        self._each(_deleting, ids)()
 
     def clear(self) -> None:
         """Delete all chunks."""
@@ -118,7 +118,14 @@ class LuceneWriter:
 
     def expunge(self) -> None:
         """Take deleted chunks out of the files: rewrite the segments that have any."""
-        self._run("forceMergeDeletes")
+        with java(self._failure):
+            check = handles.method("IndexWriter", "hasDeletions", "boolean").bindTo(self._writer)
+        for _ in range(_EXPUNGE_TRIES):
+            # Passes over segments that are being merged, and those keep what was deleted meanwhile.
+            self._run("forceMergeDeletes")
+            if not self._call(check):
+                return
+        self.merge()
 
     def commit(self, note: dict[str, object] | None = None) -> None:
         """Make everything so far durable and visible.
@@ -134,6 +141,7 @@ class LuceneWriter:
                 entries = handles.as_kind(handles.method("Map", "entrySet", "Set"), "Iterable", "Map")
                 keep = handles.feed(keep, 0, entries)
             handles.call(keep, data)
+        self._flush()
         self._run("commit", "long")
 
     def close(self) -> None:
@@ -150,41 +158,42 @@ class LuceneWriter:
         finally:
             self.close()
 
-    def _each(
-        self, name: str, make: Callable[[Any], Handle], *columns: Sequence[str], first: Handle | None = None
-    ) -> None:
-        """Run a function of (columns…, row) for all rows on all cores.
+    def _flush(self) -> None:
+        """Write what threads hold in memory on all cores; a commit would do it on one."""
+        self._each(_flushing, [""] * (1 + (os.cpu_count() or 1)))()
 
-        :param name: A name under which to keep the function.
-        :param make: Makes it for Lucene's writer.
-        :param columns: The columns, which reach Java as lists.
-        :param first: What the parameter behind the columns is, if there is one.
+    def _each(self, make: Callable[[Any], Handle], *columns: Sequence[str]) -> Callable[[], None]:
+        """Bring the rows of some columns to Java.
+
+        :param make: Makes the function of (list, place of a row in it) for Lucene's writer.
+        :param columns: The columns.
+        :returns: What runs the function for every row, on all cores.
         """
-        if not len(columns[0]):
-            return
         self._refuse_closed()
-        with java(self._failure):
-            one = self._actions.get(name)
-            if one is None:
-                one = self._actions[name] = make(self._writer)
-            for column in columns:
-                one = one.bindTo(handles.call(self._as_list, handles.joined(column)))
-            if first is not None:
-                one = handles.feed(one, 0, first)
-            every = handles.feed(self._for_each, 1, handles.instance("IntConsumer", one))
-            every = handles.feed(every, 0, handles.constant("int", len(columns[0])))
-        self._call(every)
+        loop = self._loops.get(make)
+        if loop is None:
+            with java(self._failure):
+                loop = self._loops[make] = ParallelLoop(make(self._writer), len(columns))
+        with java_errors(self._failure):
+            staged = loop.stage(columns)
+
+        def run() -> None:
+            self._refuse_closed()
+            with java_errors(self._failure):
+                staged()
+
+        return run
 
     def _run(self, name: str, returns: str = "void") -> None:
         with java(self._failure):
             action = _action(self._writer, name, returns)
         self._call(action)
 
-    def _call(self, action: Handle) -> None:
+    def _call(self, action: Handle) -> Any:
         self._refuse_closed()
         enter()
         with java_errors(self._failure):
-            handles.call(action)
+            return handles.call(action)
 
     def _refuse_closed(self) -> None:
         if not self._release.alive:
@@ -192,20 +201,19 @@ class LuceneWriter:
             raise BackendError(msg)
 
 
-def in_batches(texts: Sequence[str], prepare: Callable[[int, int], T], write: Callable[[T], None]) -> None:
-    """Write many chunks: while Lucene indexes one batch without Python's lock, Python prepares the next.
+def in_batches(texts: Sequence[str], stage: Callable[[int, int], Callable[[], None]]) -> None:
+    """Write many chunks: while Lucene indexes one batch without Python's lock, Python makes the next one ready.
 
     :param texts: The texts, by which batches are cut.
-    :param prepare: Makes the batch of a range of texts, start and end.
-    :param write: Writes a batch.
+    :param stage: Makes the batch of a range of texts, start and end, ready, and returns what writes it.
     """
     with ThreadPoolExecutor(1, "lucene-writer") as background:
         running: Future[None] | None = None
         for start, end in _batches(texts):
-            batch = prepare(start, end)
+            write = stage(start, end)
             if running is not None:
                 running.result()
-            running = background.submit(write, batch)
+            running = background.submit(write)
         if running is not None:
             running.result()
 
@@ -255,49 +263,31 @@ def _drop(rollback: Handle, close_directory: Handle, process: int) -> None:
 
 
 def _adding(writer: Any) -> Handle:
-    """Returns the function (ids, texts, first ordinal, i) that adds the i-th chunk to a writer."""
+    """Returns the function that adds a chunk of (id, ordinal, text) to a writer."""
     add = handles.method("IndexWriter", "addDocument", "long", "Iterable").bindTo(writer)
-    add = handles.as_kind(handles.then(numbered_document(), add), "void", "String", "String", "long", "String")
-    sum_of = handles.as_kind(handles.static("Math", "addExact", "long", "long", "long"), "long", "long", "int")
-    for position, part in ((3, _item()), (2, sum_of), (1, _item()), (0, _item())):
-        add = handles.feed(add, position, part)
-    # ids[i], ids[i], first + i, texts[i]
-    return handles.arrange(add, (0, 3, 0, 3, 2, 3, 1, 3), "List", "List", "long", "int")
+    # The id twice: stored, and as doc value.
+    return row_function(handles.then(numbered_document(), add), (0, 0, 1, 2))
 
 
 def _putting(writer: Any) -> Handle:
-    """Returns the function (ids, documents, positions, digests, texts, i) that writes the i-th chunk."""
+    """Returns the function that writes a chunk of (id, document, position, digest, text)."""
     put = handles.method("IndexWriter", "updateDocument", "long", "Term", "Iterable").bindTo(writer)
     put = handles.feed(put, 1, handles.as_kind(keyed_document(), "Iterable", *["String"] * 6))
-    put = handles.as_kind(handles.feed(put, 0, _term()), "void", *["String"] * 7)
-    for position in reversed(range(7)):
-        put = handles.feed(put, position, _item())
-    # ids[i] three times: as the term to replace, stored, and as doc value.
-    order = (0, 5, 0, 5, 0, 5, 1, 5, 2, 5, 3, 5, 4, 5)
-    return handles.arrange(put, order, *["List"] * 5, "int")
+    # The id three times: as the term to replace, stored, and as doc value.
+    return row_function(handles.feed(put, 0, _term()), (0, 0, 0, 1, 2, 3, 4))
 
 
 def _deleting(writer: Any) -> Handle:
-    """Returns the function (ids, i) that deletes the i-th chunk."""
+    """Returns the function that deletes the chunk of (id)."""
     delete = handles.method("IndexWriter", "deleteDocuments", "long", "Term[]").bindTo(writer)
-    delete = handles.feed(handles.collected(delete, "Term[]"), 0, _term())
-    return handles.feed(handles.as_kind(delete, "void", "String"), 0, _item())
+    return row_function(handles.feed(handles.collected(delete, "Term[]"), 0, _term()), (0,))
+
+
+def _flushing(writer: Any) -> Handle:
+    """Returns the function that writes what one thread holds in memory, whatever the row."""
+    return handles.arrange(_action(writer, "flushNextBuffer", "boolean"), (), "List", "int")
 
 
 def _term() -> Handle:
     """Returns the function from an id to the term by which its chunk is found."""
     return handles.constructor("Term", "String", "String").bindTo(ID)
-
-
-def _item() -> Handle:
-    """Returns the function (list, i) that gives the i-th text of a list."""
-    return handles.as_kind(handles.method("List", "get", "Object", "int"), "String", "List", "int")
-
-
-def _for_each_parallel() -> Handle:
-    """Returns the function (n, what) that does ``what`` for 0 to n - 1 on all cores."""
-    numbers = handles.feed(
-        handles.static("IntStream", "range", "IntStream", "int", "int"), 0, handles.constant("int", 0)
-    )
-    numbers = handles.then(numbers, handles.method("IntStream", "parallel", "IntStream"))
-    return handles.feed(handles.method("IntStream", "forEach", "void", "IntConsumer"), 0, numbers)

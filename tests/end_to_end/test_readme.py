@@ -64,15 +64,6 @@ def test_the_haystack_example_works_as_pasted(place):
     assert done.stdout.strip() == "sorted(iterable): returns a new sorted list"
 
 
-def test_the_example_of_the_page_on_lucene_works_as_pasted(place):
-    page = (CHECKOUT / "docs" / "lucene.md").read_text(encoding="utf-8")
-    [example] = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
-    (place / "lucene.py").write_text(example, encoding="utf-8")
-    done = run("python lucene.py", place)
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.strip() == "['a#0']"
-
-
 def test_every_environment_variable_of_the_code_is_in_the_table():
     folders = ("autoindex_haystack", "pyserini_backend", "components")
     files = [path for folder in folders for path in (CHECKOUT / folder).rglob("*.py")]

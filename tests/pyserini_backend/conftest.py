@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from filelock import FileLock
+from platformdirs import user_cache_path
 
 HERE = Path(__file__).resolve().parent
 CHECKOUT = HERE.parent.parent
@@ -57,6 +59,36 @@ def run_python(start_python: Callable[..., subprocess.Popen[str]]) -> Callable[.
                 process.kill()
                 raise
         return subprocess.CompletedProcess(process.args, process.returncode, stdout, stderr)
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def pyserini() -> Callable[..., str]:
+    """Run a command where `python` has the whole of Pyserini, which is installed once for all checkouts."""
+    with FileLock(user_cache_path("autoindex-haystack", ensure_exists=True) / "pyserini.lock"):
+        subprocess.run(["make", "--silent", ".venv-pyserini"], cwd=CHECKOUT, check=True, timeout=900)
+    environment = {
+        **os.environ,
+        "PATH": f"{CHECKOUT / '.venv-pyserini' / 'bin'}:{os.environ['PATH']}",
+        "PYTHONPATH": str(HERE / "java_without_vectors"),
+        "OPENAI_API_KEY": "none",  # Pyserini asks for one when it is imported.
+    }
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # Compiling all of it takes as long as all else.
+
+    def run(command: str, place: Path | None = None) -> str:
+        done = subprocess.run(
+            command,
+            shell=True,
+            cwd=place,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
 
     return run
 

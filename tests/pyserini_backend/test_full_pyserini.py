@@ -1,14 +1,11 @@
 """The whole of Pyserini, in an environment of its own, reads our indexes, and we read those it makes."""
 
 import json
-import os
-import subprocess
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from filelock import FileLock
 
 from autoindex_haystack.collection import load_collection
 from autoindex_haystack.retrieval import BM25Settings, ChunkTable, Index
@@ -18,9 +15,6 @@ from pyserini_backend.analysis import joined_tokens
 from pyserini_backend.index import LuceneIndex
 
 pytestmark = pytest.mark.full
-
-HERE = Path(__file__).resolve().parent
-CHECKOUT = HERE.parent.parent
 
 Run = Callable[..., str]
 Ranking = list[tuple[str, float]]
@@ -48,29 +42,6 @@ for job in json.load(open(sys.argv[1])):
     with open(job["out"], "w") as file:
         json.dump([[(hit.docid, hit.score) for hit in found[n]] for n in ids], file)
 """
-
-
-@pytest.fixture(scope="module")
-def pyserini(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    """Run Pyserini's Python; the environment is built once for all checkouts of this machine."""
-    with FileLock(Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "autoindex-haystack.lock"):
-        subprocess.run(["make", "--silent", ".venv-pyserini"], cwd=CHECKOUT, check=True, timeout=900)
-    environment = {
-        **os.environ,
-        "PYTHONPATH": str(HERE / "java_without_vectors"),
-        "OPENAI_API_KEY": "none",  # Pyserini asks for one when it is imported.
-    }
-
-    def run(*arguments: str) -> str:
-        command = [str(CHECKOUT / ".venv-pyserini" / "bin" / "python"), *arguments]
-        place = tmp_path_factory.mktemp("pyserini")
-        done = subprocess.run(
-            command, cwd=place, env=environment, capture_output=True, text=True, timeout=300, check=False
-        )
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
-    return run
 
 
 @pytest.fixture(scope="module")
@@ -114,12 +85,13 @@ def theirs(corpus: tuple[ChunkTable, list[str]], place: Path, pyserini: Run) -> 
     """Indexes of the same texts by Pyserini's indexer, by the analyzer that we call what they were made with."""
     chunks = corpus[0]
     prepared = {"lucene-english": chunks.texts, "bm25s": [joined_tokens(text) for text in chunks.texts]}
-    options = {"lucene-english": [], "bm25s": ["--pretokenized"]}
+    options = {"lucene-english": "", "bm25s": "--pretokenized"}
     for name, texts in prepared.items():
         write_json(place / f"json-{name}", chunks.document_ids, texts)
-        command = f"-m pyserini.index.lucene --collection JsonCollection --generator DefaultLuceneDocumentGenerator \
-            --threads 2 --input {place}/json-{name} --index {place}/theirs-{name}"
-        pyserini(*command.split(), *options[name])
+        pyserini(
+            f"python -m pyserini.index.lucene --collection JsonCollection --generator DefaultLuceneDocumentGenerator "
+            f"--threads 2 --input {place}/json-{name} --index {place}/theirs-{name} {options[name]}"
+        )
     return {name: place / f"theirs-{name}" for name in prepared}
 
 
@@ -150,7 +122,8 @@ def by_searcher(
         out = str(place / f"{name}.json")
         jobs.append({"name": name, "index": str(folder), "analyzer": analyzer, "queries": queries, "out": out})
     (place / "jobs.json").write_text(json.dumps([{**job, "depth": 3 * DEPTH} for job in jobs]), encoding="utf-8")
-    pyserini("-c", SEARCH, str(place / "jobs.json"))
+    (place / "search.py").write_text(SEARCH, encoding="utf-8")
+    pyserini(f"python {place}/search.py {place}/jobs.json")
     return {job["name"]: json.loads(Path(job["out"]).read_text()) for job in jobs}
 
 
@@ -196,10 +169,10 @@ def test_its_searcher_reads_an_index_that_was_changed_in_place(
     assert_agree(by_searcher["updated"], search(ours["lucene-english"], corpus[1]))
 
 
-@pytest.mark.parametrize(("analyzer", "options"), [("bm25s", ["--pretokenized"]), ("lucene-english", [])])
+@pytest.mark.parametrize(("analyzer", "options"), [("bm25s", "--pretokenized"), ("lucene-english", "")])
 def test_its_command_line_reads_our_indexes_and_ranks_alike(
     analyzer: str,
-    options: list[str],
+    options: str,
     corpus: tuple[ChunkTable, list[str]],
     ours: dict[str, Index],
     place: Path,
@@ -207,9 +180,11 @@ def test_its_command_line_reads_our_indexes_and_ranks_alike(
 ) -> None:
     lines = [f"{n}\t{as_query(query, analyzer)}\n" for n, query in enumerate(corpus[1])]
     (place / f"{analyzer}.tsv").write_text("".join(lines), encoding="utf-8")
-    command = f"-m pyserini.search.lucene --index {place}/ours-{analyzer}/lucene --topics {place}/{analyzer}.tsv \
-        --output {place}/{analyzer}.run --bm25 --k1 1.5 --b 0.75 --hits {3 * DEPTH} --threads 2 --batch-size 64"
-    pyserini(*command.split(), *options)
+    pyserini(
+        f"python -m pyserini.search.lucene --index {place}/ours-{analyzer}/lucene --topics {place}/{analyzer}.tsv "
+        f"--output {place}/{analyzer}.run --bm25 --k1 1.5 --b 0.75 --hits {3 * DEPTH} --threads 2 --batch-size 64 "
+        + options
+    )
     rankings: list[Ranking] = [[] for _ in corpus[1]]
     for line in (place / f"{analyzer}.run").read_text(encoding="utf-8").splitlines():
         query, _, name, _, score, _ = line.split()

@@ -1,6 +1,7 @@
 """The Lucene index as an index: what it returns at the edges, which chunks are allowed, and its folder."""
 
 import gc
+import json
 import shutil
 import threading
 from pathlib import Path
@@ -12,7 +13,9 @@ from hypothesis import strategies as st
 
 from autoindex_haystack.errors import BackendError
 from autoindex_haystack.retrieval import BM25Settings, Bm25sIndex, ChunkTable, get_backend
+from pyserini_backend import jvm
 from pyserini_backend.index import LuceneIndex
+from pyserini_backend.reader import open_directory
 from pyserini_backend.writer import LuceneWriter, _batches
 
 SETTINGS = BM25Settings()
@@ -132,6 +135,16 @@ def test_building_into_a_folder_leaves_an_index_to_load(tmp_path: Path) -> None:
         assert len(copy.search(["wing"], 10)[0]) == 2
 
 
+def test_relative_folders_are_those_of_the_process_as_it_is_now(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    jvm.enter()
+    monkeypatch.chdir(tmp_path)
+    LuceneIndex.build(ChunkTable.of_texts(TEXTS), SETTINGS, Path("index")).close()
+    with LuceneIndex.load(tmp_path / "index") as index:
+        assert len(index.search(["wing"], 10)[0]) == 2
+
+
 def test_saving_or_building_over_something_is_refused(tmp_path: Path) -> None:
     (tmp_path / "taken").mkdir()
     (tmp_path / "taken" / "notes.txt").touch()
@@ -146,7 +159,7 @@ def test_failed_build_leaves_nothing_behind(tmp_path: Path, monkeypatch: pytest.
     def fail(*_: object) -> None:
         raise RuntimeError("no more")
 
-    monkeypatch.setattr(LuceneWriter, "add", fail)
+    monkeypatch.setattr(LuceneWriter, "adding", fail)
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", None)
     with pytest.raises(RuntimeError, match="no more"):
@@ -160,7 +173,7 @@ def test_a_batch_that_lucene_cannot_write_is_an_error_with_its_reason(tmp_path: 
     def write_into_a_folder_that_went_away() -> None:
         with LuceneWriter(tmp_path / "lucene", SETTINGS, buffer_mb=0.01) as writer:
             shutil.rmtree(tmp_path / "lucene")
-            writer.add([str(n) for n in range(500)], ["word " * 50] * 500, 0)
+            writer.adding([str(n) for n in range(500)], ["word " * 50] * 500, 0)()
 
     with pytest.raises(BackendError, match=r"cannot be written: .*NoSuchFile"):
         write_into_a_folder_that_went_away()
@@ -237,6 +250,71 @@ def test_index_built_in_one_thread_serves_another() -> None:
     thread.join()
     with built[0] as index:
         assert len(index.search(["wing"], 10)[0]) == 2
+
+
+@pytest.fixture(scope="module")
+def anserinis(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An index that Anserini's own indexer made."""
+    folder = tmp_path_factory.mktemp("anserini")
+    (folder / "json").mkdir()
+    rows = [{"id": f"d{n}", "contents": text} for n, text in enumerate(TEXTS)]
+    (folder / "json" / "documents.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    command = "-collection JsonCollection -generator DefaultLuceneDocumentGenerator -threads 1"
+    places = ["-input", str(folder / "json"), "-index", str(folder / "index")]
+    jvm.java_class("io.anserini.index.IndexCollection").main([*command.split(), *places])
+    return folder / "index"
+
+
+ENGLISH = BM25Settings(analyzer="lucene-english")
+
+
+def test_an_index_of_anserini_is_read_as_ours_of_the_same_texts(anserinis: Path) -> None:
+    with LuceneIndex.open_foreign(anserinis, ENGLISH) as theirs:
+        # Anserini leaves out documents without text.
+        assert theirs.document_ids == ["d0", "d1", "d3", "d4"]
+        [found] = theirs.search_documents(["heated wings"], 10)
+        with LuceneIndex.build(ChunkTable.of_texts(TEXTS), ENGLISH) as ours:
+            [expected] = ours.search_documents(["heated wings"], 10)
+        assert [theirs.document_ids[n] for n in found.ordinals] == [f"d{n}" for n in expected.ordinals]
+        assert found.scores.tolist() == expected.scores.tolist()
+        assert len(found) == 2
+
+
+def test_an_index_of_anserini_can_be_saved_as_one_of_ours(anserinis: Path, tmp_path: Path) -> None:
+    with LuceneIndex.open_foreign(anserinis, ENGLISH) as theirs:
+        theirs.save(tmp_path / "ours")
+        before = theirs.search_documents(["heated wings"], 10)[0]
+    with LuceneIndex.load(tmp_path / "ours") as ours:
+        after = ours.search_documents(["heated wings"], 10)[0]
+        assert ours.settings == ENGLISH
+    assert (after.ordinals.tolist(), after.scores.tolist()) == (before.ordinals.tolist(), before.scores.tolist())
+
+
+def test_a_lucene_index_without_anserinis_fields_is_an_error(tmp_path: Path) -> None:
+    with jvm.java("no index"):
+        config = jvm.java_class("org.apache.lucene.index.IndexWriterConfig")()
+        writer = jvm.java_class("org.apache.lucene.index.IndexWriter")(open_directory(tmp_path), config)
+        writer.addDocument(jvm.java_class("org.apache.lucene.document.Document")())
+        writer.close()
+    with pytest.raises(BackendError, match="no text in the field `contents`"):
+        LuceneIndex.open_foreign(tmp_path, ENGLISH)
+
+
+def test_a_folder_without_lucenes_files_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(BackendError, match=r"cannot be opened.*no segments"):
+        LuceneIndex.open_foreign(tmp_path, ENGLISH)
+
+
+@pytest.mark.parametrize(
+    ("analyzer", "query", "expected"),
+    [("bm25s", "running", [0]), ("lucene-english", "runs", [0, 1]), ("lucene-standard", "the", [2])],
+)
+def test_each_analyzer_is_chosen_by_its_name(tmp_path: Path, analyzer: str, query: str, expected: list[int]) -> None:
+    chosen = BM25Settings(analyzer=analyzer)
+    LuceneIndex.build(ChunkTable.of_texts(["Running", "run x", "the"]), chosen, tmp_path / "index").close()
+    with LuceneIndex.load(tmp_path / "index") as index:
+        assert index.settings.analyzer == analyzer
+        assert sorted(index.search([query], 10)[0].ordinals.tolist()) == expected
 
 
 def test_batches_cover_all_texts_and_stay_small() -> None:

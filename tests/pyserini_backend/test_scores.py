@@ -100,7 +100,7 @@ def test_each_score_belongs_to_its_chunk_after_many_flushes_and_merges(tmp_path:
     with LuceneWriter(tmp_path, SETTINGS, buffer_mb=0.05) as writer:
         for start in range(0, len(texts), 60):
             ids = [str(n) for n in range(start, start + 60)]
-            writer.add(ids, texts[start : start + 60], start)
+            writer.adding(ids, texts[start : start + 60], start)()
         if merged:
             writer.merge()
     assert segments(tmp_path) == 1 if merged else segments(tmp_path) > 1

@@ -15,6 +15,8 @@ from autoindex_haystack.retrieval import BM25Settings, ChunkTable
 from autoindex_haystack.retrieval.updatable import KeyedChunks, Snapshot, UpdatableIndex, WriterBusy, open_updatable
 from pyserini_backend.index import LuceneIndex
 
+Check = Callable[[Path], None]
+
 SETTINGS = BM25Settings()
 WORDS = [f"word{n}" for n in range(30)] + ["the", "running", "horses", "naïve", "日本"]
 
@@ -94,6 +96,13 @@ def test_chunks_are_numbered_by_document_position_and_id(index: UpdatableIndex) 
     assert snapshot.index.documents.tolist() == [0, 0, 0, 1, 1, 2]
     [ranking] = snapshot.index.search_documents(["wing"], 10)
     assert [snapshot.chunk_ids[n] for n in ranking.chunks] == ["b#1", "a#0", "é"]
+
+
+def test_ids_come_back_in_parts_where_there_are_many(index: UpdatableIndex, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("pyserini_backend.reader._STRINGS_A_CALL", 7)
+    for part in range(3):
+        write(index, {f"d{n}": "wing" for n in range(part * 10, part * 10 + 12)})
+    assert set(index.snapshot().chunk_ids) == {f"d{n}" for n in range(32)}
 
 
 def test_rollback_drops_what_was_not_committed_and_writing_goes_on(index: UpdatableIndex) -> None:
@@ -194,7 +203,7 @@ def fresh_scores(texts: dict[str, str], settings: BM25Settings, queries: list[st
 
 @pytest.mark.parametrize("analyzer", ["bm25s", "lucene-english", "lucene-standard"])
 def test_after_any_changes_scores_equal_those_of_a_fresh_index_once_expunged(
-    tmp_path: Path, analyzer: str, check_index: Callable[[Path], None]
+    tmp_path: Path, analyzer: str, check_index: Check
 ) -> None:
     draw = random.Random(analyzer)
     settings = BM25Settings(k1=1.2, b=0.6, analyzer=analyzer)
@@ -319,7 +328,7 @@ def test_many_may_make_the_index_at_the_same_moment(tmp_path: Path) -> None:
 
 
 def test_a_saved_snapshot_is_an_index_without_deleted_chunks(
-    index: UpdatableIndex, tmp_path: Path, check_index: Callable[[Path], None]
+    index: UpdatableIndex, tmp_path: Path, check_index: Check
 ) -> None:
     texts = {f"d{n}#{n % 3}": " ".join(WORDS[n % 7 : n % 29 + 1]) for n in range(200)}
     write(index, texts)
@@ -344,6 +353,19 @@ def test_the_folder_can_be_read_as_any_lucene_index(index: UpdatableIndex, tmp_p
         [ranking] = read.search_documents(["tip wing"], 10)
         assert [read.document_ids[n] for n in ranking.ordinals] == ["d"]
         assert ranking.chunks.tolist() == [0]
+
+
+def test_several_threads_may_write_at_once(index: UpdatableIndex, tmp_path: Path, check_index: Check) -> None:
+    with index.writer() as writer, ThreadPoolExecutor(4) as pool:
+
+        def work(part: int) -> None:
+            for n in range(20):
+                writer.write(chunks_of({f"d{part}-{n}": "common", f"d{part}-{n}-gone": "common"}))
+                writer.delete([f"d{part}-{n}-gone"])
+
+        list(pool.map(work, range(8)))
+    assert found(index.snapshot(), "common").keys() == {f"d{part}-{n}" for part in range(8) for n in range(20)}
+    check_index(tmp_path / "index")
 
 
 def test_readers_go_on_during_writes_and_see_only_what_was_committed(index: UpdatableIndex) -> None:
