@@ -29,6 +29,13 @@ if TYPE_CHECKING:
 @options.allow_import_option
 @options.limits_options
 @options.workers_option
+@click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    default=options.usable_cores,
+    show_default="the usable cores",
+    help="Candidates evaluated side by side, which share the worker processes. It changes no result.",
+)
 @options.sandbox_option
 @options.force_option
 @options.json_option
@@ -46,6 +53,7 @@ def command(
     allowed_imports: tuple[str, ...],
     limits: "Limits",
     workers: int,
+    jobs: int,
     isolation: "Isolation",
     force: bool,
     as_json: bool,
@@ -68,6 +76,7 @@ def command(
         backend=backend,
         limits=limits,
         workers=workers,
+        jobs=jobs,
         isolation=isolation,
         allowed_imports=allowed_imports,
     )
@@ -98,7 +107,12 @@ def print_result(result: "RunResult") -> None:
         rows.append([metric, f"{before:.4f}", f"{after:.4f}", f"{difference.mean:+.4f}", interval])
     print_table(["held-out", "full document", "learned", "difference", "95 % interval"], rows)
     click.echo(
-        f"{result.adopted} programs adopted of {result.evaluated} evaluated, {result.failed} failed; "
-        f"index text {result.growth:.2f} times the corpus; {result.seconds['total']:.0f} seconds"
+        f"{result.adopted} programs adopted of {result.tried} tried, {result.failed} failed; "
+        f"index text {result.growth:.2f} times the corpus"
+    )
+    spent = ", ".join(f"{phase} {seconds:.1f}" for phase, seconds in result.seconds.items() if phase != "total")
+    click.echo(
+        f"{result.seconds['total']:.1f} seconds, {result.candidates_per_minute:.1f} candidates per minute "
+        f"(time by phase, added up over candidates side by side: {spent})"
     )
     click.echo(f"frozen component {result.component_sha256[:12]} in {result.frozen}")

@@ -44,25 +44,42 @@ class Progress:
 
     def __init__(self, bar: "Bar | None" = None) -> None:
         self._bar = bar
-        self._phase = ""
-        self._task: TaskID | None = None
+        self._lanes: dict[int, tuple[str, TaskID]] = {}
         self._shown = False
         self._lock = threading.Lock()
 
-    def __call__(self, phase: str, done: int = 0, total: int = 0) -> None:
+    def __call__(self, phase: str, done: int = 0, total: int = 0, *, lane: int = 0) -> None:
         """Say what is being done.
 
         :param phase: What it is.
         :param done: How much is done.
         :param total: How much there is; 0 when it is not known.
+        :param lane: Which of several things that go on side by side; each has a line. What goes on alone is in lane 0
+            and ends when another lane begins.
         """
         if self._bar is None:
             return
-        if phase != self._phase or self._task is None:
-            if self._task is not None:
-                self._bar.remove_task(self._task)
-            self._phase, self._task = phase, self._bar.add_task(phase, total=total or None, count="")
-        self._bar.update(self._task, completed=done, count=f"{done:,}" if done and not total else "")
+        with self._lock:
+            if lane:
+                self._end(0)
+            before, task = self._lanes.get(lane, ("", None))
+            if task is None:
+                task = self._bar.add_task(phase, total=total or None, count="")
+            elif phase != before:
+                # In its place: lines that jump cannot be read.
+                self._bar.reset(task, description=phase)
+                next(line for line in self._bar.tasks if line.id == task).total = total or None
+            self._lanes[lane] = phase, task
+            self._bar.update(task, completed=done, count=f"{done:,}" if done and not total else "")
+
+    def end(self, lane: int) -> None:
+        """Take the line of a lane away."""
+        with self._lock:
+            self._end(lane)
+
+    def _end(self, lane: int) -> None:
+        if self._bar is not None and lane in self._lanes:
+            self._bar.remove_task(self._lanes.pop(lane)[1])
 
     def documents(self, done: int) -> None:
         """Say how many documents have been read."""

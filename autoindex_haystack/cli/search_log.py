@@ -2,7 +2,14 @@
 
 from autoindex_haystack.cli.output import Progress
 from autoindex_haystack.cli.text import shortened
-from autoindex_haystack.optimizer.events import BaselineEvaluated, CandidateTried, Event, IterationEnded, Phase
+from autoindex_haystack.optimizer.events import (
+    BaselineEvaluated,
+    CandidateAtRest,
+    CandidateTried,
+    Event,
+    IterationEnded,
+    Phase,
+)
 
 _IDEA = 90
 """Characters of a candidate's idea that are shown."""
@@ -22,8 +29,10 @@ class SearchLog:
     def __call__(self, event: Event) -> None:
         """Take one event."""
         match event:
-            case Phase(name, done, total):
-                self._show(name, done, total)
+            case Phase(name, done, total, candidate):
+                self._show(name, done, total, lane=candidate)
+            case CandidateAtRest(candidate):
+                self._show.end(candidate)
             case BaselineEvaluated(evaluation):
                 self._say(f"baseline: validation Recall@100 {evaluation.objective:.4f}")
             case CandidateTried(outcome, number):

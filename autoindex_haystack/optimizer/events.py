@@ -1,5 +1,6 @@
 """What happens during a search, as small typed events that a caller can follow."""
 
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -14,11 +15,23 @@ class Phase:
     :param name: What it is, such as ``iteration 2, candidate 3: documents``.
     :param done: How much is done.
     :param total: How much there is; 0 when it is not known.
+    :param candidate: The number of the candidate, several of which may be at work at a time; 0 for anything else.
     """
 
     name: str
     done: int = 0
     total: int = 0
+    candidate: int = 0
+
+
+@dataclass(frozen=True)
+class CandidateAtRest:
+    """Nothing more happens to a candidate until its round is decided.
+
+    :param candidate: Its number in the iteration, from 1.
+    """
+
+    candidate: int
 
 
 @dataclass(frozen=True)
@@ -56,5 +69,17 @@ class IterationEnded:
     objective: float
 
 
-Event = Phase | BaselineEvaluated | CandidateTried | IterationEnded
+Event = Phase | BaselineEvaluated | CandidateAtRest | CandidateTried | IterationEnded
 Listener = Callable[[Event], None]
+
+
+def one_at_a_time(listener: Listener | None) -> Listener:
+    """Returns a listener for events of several threads that calls the given one, if any, with one event at a time."""
+    lock = threading.Lock()
+
+    def listen(event: Event) -> None:
+        if listener is not None:
+            with lock:
+                listener(event)
+
+    return listen

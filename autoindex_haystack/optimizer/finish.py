@@ -28,7 +28,9 @@ def finish(
     trials: Trials,
     folder: RunFolder,
 ) -> RunResult:
-    """Score the held-out queries, freeze the incumbent and make the result; its total time is the caller's to fill in.
+    """Score the held-out queries, freeze the incumbent and make the result.
+
+    Its total time and rate are left to the caller.
 
     :param collection: The collection.
     :param split: The split of its queries.
@@ -54,6 +56,7 @@ def finish(
         learned=after,
         differences=differences,
         adopted=len(standing.adopted),
+        tried=len(standing.history),
         evaluated=trials.evaluated,
         failed=sum(bool(outcome.error) for outcome in standing.history),
         program_sha256=standing.incumbent.sha256,

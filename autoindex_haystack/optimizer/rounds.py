@@ -3,13 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import asdict, replace
 
-from autoindex_haystack.errors import ProgramError, SandboxError
+from autoindex_haystack.errors import ProgramError, SandboxError, SandboxUnavailable
+from autoindex_haystack.evaluation import Evaluation
 from autoindex_haystack.optimizer.events import CandidateTried, Listener, Phase
 from autoindex_haystack.optimizer.leaks import find_leak
 from autoindex_haystack.optimizer.selection import compare, improvements
 from autoindex_haystack.optimizer.settings import SearchSettings
 from autoindex_haystack.optimizer.standing import Standing
-from autoindex_haystack.optimizer.trials import Trials
+from autoindex_haystack.optimizer.trials import Trials, Tried
 from autoindex_haystack.program import Program, check_source
 from autoindex_haystack.proposers import Candidate, CollectionView, Outcome, Proposer, ProposerState
 from autoindex_haystack.runs import RunFolder
@@ -55,7 +56,7 @@ class Rounds:
         self._listen(Phase(f"iteration {iteration}: proposing"))
         with self._trials.timed("propose"):
             candidates = self._proposer.propose(state)[: self._settings.candidates]
-        outcomes = [self._try(candidate, iteration, i) for i, candidate in enumerate(candidates, start=1)]
+        outcomes = self._try(candidates, iteration)
         better = improvements(outcomes, self._settings.tolerance)
         if len(better) > 1 and (combined := self._combine(state, outcomes, better)):
             outcomes.append(combined)
@@ -78,33 +79,51 @@ class Rounds:
             combination = self._proposer.combine(known, better)
         if combination is None:
             return None
-        return self._try(combination, state.iteration, len(outcomes) + 1, combined=True)
+        [outcome] = self._try([combination], state.iteration, before=len(outcomes), combined=True)
+        return outcome
 
-    def _try(self, candidate: Candidate, iteration: int, number: int, *, combined: bool = False) -> Outcome:
-        """Evaluate a candidate against the incumbent; a failure is an outcome too."""
-        program = Program(candidate.source, f"candidate {iteration}.{number}")
-        outcome = Outcome(iteration, candidate, combined=combined)
-        self._folder.add_program(program.source, program.sha256)
+    def _try(
+        self, candidates: Sequence[Candidate], iteration: int, *, before: int = 0, combined: bool = False
+    ) -> list[Outcome]:
+        """Evaluate candidates against the incumbent; a failure is an outcome too.
+
+        Their records and events come in the order of the candidates, however many are evaluated at a time.
+        """
+        numbers = range(before + 1, before + 1 + len(candidates))
+        programs = [
+            Program(candidate.source, f"candidate {iteration}.{number}")
+            for number, candidate in zip(numbers, candidates, strict=True)
+        ]
+        outcomes: list[Outcome] = []
+
+        def take(i: int, found: Tried) -> None:
+            self._write_down(candidates[i], iteration, numbers[i], combined=combined)
+            self._trials.keep(programs[i], found)
+            outcome = Outcome(iteration, candidates[i], combined=combined)
+            if isinstance(found, Evaluation):
+                outcome = compare(outcome, found, self._standing.evaluation)
+            else:
+                outcome = replace(outcome, error=str(found))
+            self._listen(CandidateTried(outcome, numbers[i]))
+            outcomes.append(outcome)
+
+        self._trials.evaluate_all(programs, iteration, numbers, take)
+        return outcomes
+
+    def _write_down(self, candidate: Candidate, iteration: int, number: int, *, combined: bool) -> None:
+        self._folder.add_program(candidate.source, candidate.sha256)
         self._folder.append(
             {
                 "record": "candidate",
                 "iteration": iteration,
                 "number": number,
-                "program": program.sha256,
+                "program": candidate.sha256,
                 "idea": candidate.idea,
                 "rationale": candidate.rationale,
                 "parents": list(candidate.parents),
                 "combined": combined,
             }
         )
-        try:
-            evaluation = self._trials.evaluate(program, f"iteration {iteration}, candidate {number}")
-            outcome = compare(outcome, evaluation, self._standing.evaluation)
-        except (ProgramError, SandboxError) as error:
-            self._trials.failed(program, error)
-            outcome = replace(outcome, error=str(error))
-        self._listen(CandidateTried(outcome, number))
-        return outcome
 
     def _confirm(self, winner: Outcome) -> Outcome:
         """Adopt an improvement if it gives the same output under other circumstances; else it has failed."""
@@ -113,8 +132,10 @@ class Rounds:
         self._listen(Phase(f"iteration {winner.iteration}: running the best program again"))
         try:
             self._trials.check_again(program, winner.evaluation)
+        except SandboxUnavailable:
+            raise
         except (ProgramError, SandboxError) as error:
-            self._trials.failed(program, error)
+            self._trials.keep(program, error)
             return replace(winner, evaluation=None, gain=None, fixed=(), broken=(), error=str(error))
         if leak := find_leak(program.source, self._view):
             self._folder.append({"record": "leak", "program": program.sha256, **asdict(leak)})

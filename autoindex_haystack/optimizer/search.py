@@ -8,7 +8,7 @@ from pathlib import Path
 from autoindex_haystack.collection import Collection, Split, load_collection, load_split, make_split
 from autoindex_haystack.evaluation import Evaluator
 from autoindex_haystack.files import refuse_existing, remove, replaced_at_the_end
-from autoindex_haystack.optimizer.events import BaselineEvaluated, IterationEnded, Listener, Phase
+from autoindex_haystack.optimizer.events import BaselineEvaluated, IterationEnded, Listener, Phase, one_at_a_time
 from autoindex_haystack.optimizer.finish import finish
 from autoindex_haystack.optimizer.rounds import Rounds
 from autoindex_haystack.optimizer.settings import SearchSettings
@@ -120,8 +120,8 @@ class Search:
         self._proposer = proposer
         self._settings = settings
         self._folder = folder
-        self._listen: Listener = listener or (lambda _: None)
-        self._trials = Trials(evaluator, split.validation, folder, self._listen)
+        self._listen = one_at_a_time(listener)
+        self._trials = Trials(evaluator, split.validation, folder, settings, self._listen)
         self._began = time.monotonic()
 
     def start(self) -> None:
@@ -135,11 +135,13 @@ class Search:
         """Do all iterations."""
         standing, settings = self._standing, self._settings
         rounds = Rounds(self._proposer, self._view(), self._trials, standing, settings, self._folder, self._listen)
+        began = time.monotonic()
         for iteration in range(1, settings.iterations + 1):
             if 1.0 - standing.evaluation.objective < settings.tolerance:
                 break  # Every relevant document is found: no candidate could count as an improvement.
             adopted = rounds.play(iteration)
             self._listen(IterationEnded(iteration, settings.iterations, adopted, standing.evaluation.objective))
+        self._searching = time.monotonic() - began
 
     def finish(self) -> RunResult:
         """Score the held-out queries, freeze the incumbent and write the result.
@@ -149,6 +151,8 @@ class Search:
         self._listen(Phase("held-out queries"))
         result = finish(self._collection, self._split, self._settings, self._standing, self._trials, self._folder)
         result.seconds["total"] = time.monotonic() - self._began
+        if result.tried:
+            result.candidates_per_minute = 60 * result.tried / self._searching
         self._folder.finish(result)
         return result
 

@@ -18,7 +18,8 @@ class SearchSettings:
     :param bm25: BM25 parameters and analyzer, held fixed.
     :param backend: The engine, held fixed.
     :param limits: What a program may use and return.
-    :param workers: Worker processes a program.
+    :param workers: Worker processes; candidates that are evaluated side by side share them.
+    :param jobs: How many candidates of a round are evaluated side by side. It changes no result.
     :param allowed_imports: Modules that programs may import beside the usual ones.
     :param isolation: ``full``, or ``process-only`` for workers that the kernel does not lock.
     """
@@ -31,5 +32,6 @@ class SearchSettings:
     backend: str = "bm25s"
     limits: Limits = field(default_factory=Limits)
     workers: int = 1
+    jobs: int = 1
     allowed_imports: tuple[str, ...] = ()
     isolation: Isolation = "full"

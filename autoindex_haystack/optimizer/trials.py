@@ -1,18 +1,29 @@
 """Evaluating the programs of a search: each once, written down before its figures are used."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 
 from autoindex_haystack.errors import ProgramError, SandboxError, SandboxUnavailable
 from autoindex_haystack.evaluation import Evaluation, Evaluator
 from autoindex_haystack.evaluation.diagnosis import Diagnosis
-from autoindex_haystack.optimizer.events import Listener, Phase
+from autoindex_haystack.optimizer.events import CandidateAtRest, Listener, Phase
+from autoindex_haystack.optimizer.settings import SearchSettings
+from autoindex_haystack.optimizer.side_by_side import side_by_side
 from autoindex_haystack.program import Program
 from autoindex_haystack.runs import RunFolder
+from autoindex_haystack.sandbox import IsCancelled
 
-PHASES = ("propose", "calibrate", "program", "index", "search")
-"""Where the time of a search goes."""
+PHASES = ("propose", "diagnose", "calibrate", "program", "index", "search", "check again")
+"""Where the time of a search goes. That of candidates side by side adds up."""
+
+
+_SIDE_BY_SIDE_BYTES = 1 << 30
+"""Bytes of corpora that may be at work at a time: a large corpus keeps all cores busy with one candidate."""
+
+Tried = Evaluation | ProgramError | SandboxError
+"""What became of a program: its evaluation, or why there is none."""
 
 
 class Trials:
@@ -21,13 +32,22 @@ class Trials:
     :param evaluator: The evaluator of the collection.
     :param queries: Ids of the validation queries.
     :param folder: Where everything is written down.
-    :param listener: Called with events.
+    :param settings: How the search is done.
+    :param listener: Called with events, also from several threads.
     """
 
-    def __init__(self, evaluator: Evaluator, queries: Sequence[str], folder: RunFolder, listener: Listener) -> None:
+    def __init__(
+        self,
+        evaluator: Evaluator,
+        queries: Sequence[str],
+        folder: RunFolder,
+        settings: SearchSettings,
+        listener: Listener,
+    ) -> None:
         self._evaluator = evaluator
         self._queries = queries
         self._folder = folder
+        self._settings = settings
         self._listen = listener
         self._evaluations: dict[str, Evaluation] = {}
         self._diagnosis: tuple[str, Diagnosis] | None = None
@@ -44,35 +64,80 @@ class Trials:
         return list(self._evaluator.layers)
 
     def evaluate(self, program: Program, label: str) -> Evaluation:
-        """Evaluate a program on the validation queries, once.
+        """Evaluate a program on the validation queries with all workers, and write it down.
 
         :param program: The program.
         :param label: What it is, for the listener.
         :returns: Its evaluation.
         :raises ProgramError: If the program fails.
         """
+        evaluation = self._evaluate(program, label, 0, self._settings.workers, lambda: False)
+        self.keep(program, evaluation)
+        return evaluation
+
+    def evaluate_all(
+        self,
+        programs: Sequence[Program],
+        iteration: int,
+        numbers: Sequence[int],
+        take: Callable[[int, Tried], None],
+    ) -> None:
+        """Evaluate the programs of a round, several at a time, each program once in a search.
+
+        :param programs: The programs.
+        :param iteration: The number of the round.
+        :param numbers: The programs' numbers in it.
+        :param take: Called in this thread, in the order of the programs, with the place of each in ``programs`` and
+            what became of it; it has to :meth:`keep` that.
+        """
+        found: dict[str, Tried] = dict(self._evaluations)
+        hashes = [program.sha256 for program in programs]
+        new = [i for i, sha256 in enumerate(hashes) if sha256 not in found and hashes.index(sha256) == i]
+        jobs = self._jobs(len(new))
+        workers = max(1, self._settings.workers // jobs)
+
+        def work(i: int, cancelled: IsCancelled) -> Tried | None:
+            if i not in new:
+                return None
+            try:
+                label = f"iteration {iteration}, candidate {numbers[i]}"
+                return self._evaluate(programs[i], label, numbers[i], workers, cancelled)
+            except SandboxUnavailable:
+                raise  # This machine's failure, not the program's.
+            except (ProgramError, SandboxError) as error:
+                return error
+            finally:
+                self._listen(CandidateAtRest(numbers[i]))
+
+        def take_in_order(i: int, tried: Tried | None) -> None:
+            take(i, found.setdefault(hashes[i], tried) if tried else found[hashes[i]])
+
+        side_by_side([partial(work, i) for i in range(len(programs))], jobs, take_in_order)
+
+    def keep(self, program: Program, tried: Tried) -> None:
+        """Write down what became of a program, before it is used.
+
+        :param program: The program.
+        :param tried: Its evaluation or its failure.
+        """
+        if not isinstance(tried, Evaluation):
+            self._folder.append({"record": "failure", "program": program.sha256, "error": str(tried)})
+            return
         if program.sha256 in self._evaluations:
-            return self._evaluations[program.sha256]
-        self._listen(Phase(label))
-        evaluation = self._evaluator.evaluate(
-            program,
-            self._queries,
-            progress=lambda phase, done, total: self._listen(Phase(f"{label}: {phase}", done, total)),
-        )
-        self._count(evaluation)
+            return
+        self._count(tried)
         self._folder.add_program(program.source, program.sha256)
         self._folder.append(
             {
                 "record": "evaluation",
                 "program": program.sha256,
-                "metrics": evaluation.metrics,
-                "scores": evaluation.scores,
-                **{name: getattr(evaluation, name) for name in ("chunks", "chunk_bytes", "growth", "seconds")},
-                "unreachable": len(evaluation.unreachable),
+                "metrics": tried.metrics,
+                "scores": tried.scores,
+                **{name: getattr(tried, name) for name in ("chunks", "chunk_bytes", "growth", "seconds")},
+                "unreachable": len(tried.unreachable),
             }
         )
-        self._evaluations[program.sha256] = evaluation
-        return evaluation
+        self._evaluations[program.sha256] = tried
 
     def evaluate_held_out(self, program: Program, validated: Evaluation, queries: Sequence[str]) -> Evaluation:
         """Evaluate a program on the held-out queries, with what it learned before.
@@ -93,7 +158,7 @@ class Trials:
         :param before: Its evaluation.
         :raises ProgramError: If its output is another one.
         """
-        with self.timed("program"):
+        with self.timed("check again"):
             self._evaluator.check_again(program, before)
 
     def diagnose(self, program: Program, evaluation: Evaluation) -> Diagnosis:
@@ -105,29 +170,32 @@ class Trials:
         """
         if self._diagnosis is None or self._diagnosis[0] != program.sha256:
             self._listen(Phase("why documents are missed"))
-            found = self._evaluator.diagnose(program, self._queries, state=evaluation.state)
+            with self.timed("diagnose"):
+                found = self._evaluator.diagnose(program, self._queries, state=evaluation.state)
             self._diagnosis = program.sha256, found
         return self._diagnosis[1]
 
-    def failed(self, program: Program, error: ProgramError | SandboxError) -> None:
-        """Write a failure down.
-
-        :param program: The program.
-        :param error: Why it failed.
-        :raises SandboxUnavailable: If it is this machine's failure and not the program's.
-        """
-        if isinstance(error, SandboxUnavailable):
-            raise error
-        self._folder.append({"record": "failure", "program": program.sha256, "error": str(error)})
-
     @contextmanager
     def timed(self, phase: str) -> Iterator[None]:
-        """Count the time of the body."""
-        began = time.monotonic()
+        """Count the time of the body, without that of phases within it."""
+        began, before = time.monotonic(), sum(self.seconds.values())
         try:
             yield
         finally:
-            self.seconds[phase] += time.monotonic() - began
+            within = sum(self.seconds.values()) - before
+            self.seconds[phase] += time.monotonic() - began - within
+
+    def _evaluate(self, program: Program, label: str, number: int, workers: int, cancelled: IsCancelled) -> Evaluation:
+        def tell(phase: str, done: int, total: int) -> None:
+            self._listen(Phase(f"{label}: {phase}", done, total, number))
+
+        self._listen(Phase(label, candidate=number))
+        return self._evaluator.evaluate(program, self._queries, workers=workers, progress=tell, cancelled=cancelled)
+
+    def _jobs(self, programs: int) -> int:
+        """How many programs are evaluated at a time."""
+        at_most = _SIDE_BY_SIDE_BYTES // max(1, self._evaluator.corpus_bytes)
+        return max(1, min(self._settings.jobs, programs, at_most))
 
     def _count(self, evaluation: Evaluation) -> None:
         for phase, seconds in evaluation.seconds.items():

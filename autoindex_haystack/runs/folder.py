@@ -66,9 +66,11 @@ class RunResult(BaseModel):
     :param program_sha256: The learned program's hash.
     :param component_sha256: The frozen component's hash.
     :param frozen: The frozen component's folder.
-    :param evaluated: Programs that were evaluated; ``failed`` of those tried failed.
+    :param tried: Candidates that were tried; ``failed`` of them failed.
+    :param evaluated: Programs that were evaluated on the whole corpus.
     :param growth: Bytes of the learned program's chunks relative to the corpus.
-    :param seconds: Wall-clock time by phase.
+    :param seconds: Wall-clock time by phase, that of candidates side by side added up, and ``total``.
+    :param candidates_per_minute: How fast candidates were tried, from proposing to deciding.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -81,6 +83,7 @@ class RunResult(BaseModel):
     learned: Figures
     differences: dict[str, PairedDifference]
     adopted: int
+    tried: int
     evaluated: int
     failed: int
     program_sha256: str
@@ -89,6 +92,7 @@ class RunResult(BaseModel):
     growth: float
     unreachable: int
     seconds: dict[str, float]
+    candidates_per_minute: float = 0.0
     isolation: list[str]
     notes: list[str]
 

@@ -67,6 +67,31 @@ def test_progress_is_shown_on_a_terminal_after_a_second_only(monkeypatch):
         assert ("reading [bold]" in terminal.getvalue()) == shown
 
 
+def test_what_goes_on_side_by_side_has_a_line_each_in_its_place():
+    from rich.console import Console
+    from rich.progress import Progress as Bar
+
+    bar = Bar(console=Console(file=io.StringIO()))
+    show = output.Progress(bar)
+
+    def lines():
+        return [(task.description, task.completed, task.total) for task in bar.tasks]
+
+    show("proposing", 1, 0)
+    assert lines() == [("proposing", 1, None)]
+    show("one: documents", 3, 9, lane=1)
+    show("two", lane=2)
+    show("one: indexing", lane=1)
+    assert lines() == [("one: indexing", 0, None), ("two", 0, None)]
+    show("two: documents", 2, 9, lane=2)
+    show.end(1)
+    show.end(7)
+    assert lines() == [("two: documents", 2, 9)]
+    show.end(2)
+    show("again")
+    assert lines() == [("again", 0, None)]
+
+
 def test_a_passage_is_the_piece_with_the_most_words_of_the_query():
     text = (
         "The knife is an old tool. " * 20 + "Oil the wooden board before the knife meets it. " + "More follows. " * 20

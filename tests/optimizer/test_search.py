@@ -1,6 +1,7 @@
 """The loop adopts what helps, writes everything down, and looks at the held-out queries once, at the end."""
 
 import json
+import threading
 from dataclasses import replace
 
 import pytest
@@ -11,6 +12,7 @@ from autoindex_haystack.errors import BackendError, CollectionError, RunError, S
 from autoindex_haystack.evaluation import METRICS, Evaluator, evaluate
 from autoindex_haystack.optimizer import SearchSettings
 from autoindex_haystack.optimizer.events import BaselineEvaluated, CandidateTried, IterationEnded
+from autoindex_haystack.optimizer.trials import PHASES
 from autoindex_haystack.program import Program, builtin_program
 from autoindex_haystack.proposers import Candidate
 from autoindex_haystack.runs import read_result
@@ -147,6 +149,73 @@ def test_a_program_that_was_evaluated_is_not_run_again(collection, tmp_path):
     result, events = search(collection, tmp_path / "run", Scripted([SAME], [SAME]), iterations=2)
     assert result.evaluated == 2
     assert sum(isinstance(event, CandidateTried) for event in events) == 2
+
+
+def test_the_number_of_jobs_changes_nothing_but_the_time(collection, tmp_path):
+    """Also with failures, programs that are proposed twice in a round, combinations and slow programs."""
+    slow = f"(sum(range(20_000)), {SAME})[1]"
+    rounds = [slow, BROKEN, STEMS, STEMS, BROKEN, SAME, MORE_STEMS], [slow, WORSE, STEMS]
+    told, written = [], []
+    for jobs in (1, 3):
+        out = tmp_path / str(jobs)
+        events = []
+        settings = SearchSettings(iterations=2, candidates=8, jobs=jobs, workers=2)
+        proposer = Scripted(*rounds, combination=BOTH)
+        result = optimize(collection, out, settings=settings, proposer=proposer, listener=events.append)
+        assert (result.tried, result.failed) == (11, 2)
+        tried = [event for event in events if isinstance(event, CandidateTried)]
+        told.append([(e.number, e.outcome.candidate.sha256, e.outcome.gain, e.outcome.error) for e in tried])
+        records = journal(out)
+        for record in records:
+            record.pop("seconds", None)
+        written.append((records, proposer.states[1].history[2].fixed, result.learned, result.component_sha256))
+    assert told[0] == told[1]
+    assert written[0] == written[1]
+
+
+def test_candidates_are_at_work_side_by_side_and_share_the_workers(collection, tmp_path, monkeypatch):
+    together, given = threading.Barrier(2), []
+    original = Evaluator.evaluate
+
+    def spy(self, program, queries, **options):
+        if "workers" in options and program.sha256 != builtin_program("full_document").sha256:
+            together.wait(60)
+        given.append(options.get("workers"))
+        return original(self, program, queries, **options)
+
+    monkeypatch.setattr(Evaluator, "evaluate", spy)
+    settings = SearchSettings(iterations=1, jobs=2, workers=5)
+    optimize(collection, tmp_path / "run", settings=settings, proposer=Scripted([STEMS, SAME]))
+    assert given == [5, 2, 2, None, None], "all workers for what is evaluated alone"
+
+
+def test_an_interrupted_search_leaves_no_work_behind(collection, tmp_path):
+    """Ctrl-C reaches the main thread while other threads wait for programs that never end."""
+
+    def interrupt(event):
+        if isinstance(event, CandidateTried):
+            raise KeyboardInterrupt
+
+    endless = "[0 for _ in iter(int, 1)]"
+    settings = SearchSettings(iterations=1, jobs=3)
+    threads = set(threading.enumerate())
+    with pytest.raises(KeyboardInterrupt):
+        optimize(
+            collection,
+            tmp_path / "run",
+            settings=settings,
+            proposer=Scripted([SAME, endless, endless + "[:1]"]),
+            listener=interrupt,
+        )
+    assert set(threading.enumerate()) <= threads
+
+
+def test_where_the_time_went_is_told(collection, tmp_path):
+    result, _ = search(collection, tmp_path / "run", Scripted([STEMS, SAME]))
+    assert set(result.seconds) == {*PHASES, "total"}
+    assert all(result.seconds[phase] > 0 for phase in ("calibrate", "program", "index", "search", "check again"))
+    assert sum(result.seconds.values()) <= 2 * result.seconds["total"]
+    assert 0 < result.candidates_per_minute < 60 * result.tried / result.seconds["program"] * 10
 
 
 def test_everything_is_written_down(collection, tmp_path):

@@ -44,6 +44,7 @@ RESULT = RunResult(
     learned=Figures(held_out={"recall@100": 0.1 + 0.2}),
     differences={"recall@100": paired_difference([1, 0.5], [0, 0.25])},
     adopted=1,
+    tried=4,
     evaluated=4,
     failed=1,
     program_sha256="p",
