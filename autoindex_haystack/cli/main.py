@@ -20,6 +20,7 @@ from autoindex_haystack.errors import AutoIndexError, ProgramError
 COMMANDS = {
     "demo": "Learn, freeze, index and search on the documentation of Python.",
     "import": "Make a collection of what other tools and benchmarks publish.",
+    "make-queries": "Make queries for a corpus that has none.",
     "split": "Split a collection's queries into validation and held-out.",
     "optimize": "Search for the program that represents a collection best, and freeze it.",
     "evaluate": "Measure how well a program represents a collection.",
@@ -31,7 +32,7 @@ COMMANDS = {
 }
 """Every command with its short help, in the order of ``autoindex --help``."""
 
-_MODULES = {"import": "importing"}
+_MODULES = {"import": "importing", "make-queries": "make_queries"}
 """The modules of commands whose names cannot be those of modules."""
 
 FAILED, WRONG_USE, INTERRUPTED, TERMINATED = 1, 2, 130, 143

@@ -3,12 +3,13 @@
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
 from autoindex_haystack.collection.qrels import Qrels, qrels_files, read_qrels
 from autoindex_haystack.collection.readers import find_file, read_records, string_field
+from autoindex_haystack.collection.synthetic import read_synthetic, synthetic_note
 from autoindex_haystack.collection.types import Document
 from autoindex_haystack.errors import CollectionError
 from autoindex_haystack.wording import counted
@@ -32,6 +33,7 @@ class Collection:
     :param unjudged_queries: Ids of queries left out because nothing is judged relevant for them.
     :param unknown_queries: Ids of judged queries that the query file lacks.
     :param missing_documents: Ids of documents judged relevant that the corpus lacks.
+    :param synthetic: How the queries were made, when no person asked and judged them.
     """
 
     name: str
@@ -42,6 +44,7 @@ class Collection:
     unjudged_queries: tuple[str, ...] = ()
     unknown_queries: tuple[str, ...] = ()
     missing_documents: tuple[str, ...] = ()
+    synthetic: str = ""
 
     @cached_property
     def document_ids(self) -> list[str]:
@@ -63,7 +66,7 @@ class Collection:
 
     def notes(self) -> list[str]:
         """Returns one sentence for each thing about the collection that a user should know."""
-        notes = []
+        notes = [synthetic_note(self.synthetic)] if self.synthetic else []
         if unjudged := len(self.unjudged_queries):
             notes.append(
                 counted(
@@ -119,7 +122,7 @@ def load_collection(
     queries = read_queries(_need(folder, "queries.jsonl"))
     qrels = read_qrels(qrels_files(folder))
     documents = read_corpus(_need(folder, "corpus.jsonl"), fields, progress)
-    return _join(folder.resolve().name, documents, queries, qrels, fields)
+    return replace(_join(folder.resolve().name, documents, queries, qrels, fields), synthetic=read_synthetic(folder))
 
 
 def load_corpus(

@@ -35,6 +35,8 @@ def _origin(manifest: Manifest) -> str:
         f"Learned on `{on.name}`: {on.documents:,} documents, {on.validation_queries} validation and "
         f"{on.held_out_queries} held-out queries."
     )
+    if on.synthetic:
+        text += f" The queries and judgments are **synthetic**: {on.synthetic}."
     adopted = "Adopted on the way:\n\n" + "\n".join(steps) if steps else "No candidate was better than the baseline."
     return f"{text} {adopted}"
 

@@ -37,6 +37,7 @@ class LearnedOn(BaseModel):
     validation_queries: int
     held_out_queries: int
     split_seed: int | None = None
+    synthetic: str = ""
 
 
 class Step(BaseModel):

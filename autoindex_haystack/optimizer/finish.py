@@ -107,6 +107,7 @@ def _freeze(
             validation_queries=len(split.validation),
             held_out_queries=len(split.held_out),
             split_seed=split.seed,
+            synthetic=collection.synthetic,
         ),
         baseline=before,
         learned=after,

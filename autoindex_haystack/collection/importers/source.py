@@ -29,6 +29,7 @@ class Source:
     :param origin: Where it comes from, for its README: a sentence or more, in Markdown.
     :param documents: The documents, read while they are written; the title is the metadata's ``title``.
     :param queries: Query id to query; empty for a corpus without questions. It is asked for after the documents.
+    :param synthetic: How the queries were made, when no person asked and judged them.
     :param partition: The names ``validation`` and ``held_out`` with the ids of their queries, when these are given.
     """
 
@@ -36,6 +37,7 @@ class Source:
     documents: Iterable[Document]
     queries: Mapping[str, Query] = field(default_factory=dict)
     partition: Mapping[str, tuple[str, ...]] | None = None
+    synthetic: str = ""
 
 
 def whole_grade(label: float) -> int:

@@ -9,6 +9,7 @@ from typing import IO, Any
 
 from autoindex_haystack.collection.importers.source import Source
 from autoindex_haystack.collection.split import Split
+from autoindex_haystack.collection.synthetic import synthetic_note, write_synthetic
 from autoindex_haystack.collection.types import Document
 from autoindex_haystack.errors import CollectionError
 from autoindex_haystack.files import atomic_folder
@@ -49,6 +50,9 @@ def write_collection(
         ids = _write_corpus(source, folder / "corpus.jsonl", progress)
         queries = dict(source.queries)
         notes: list[str] = []
+        if source.synthetic:
+            write_synthetic(folder, source.synthetic)
+            notes.append(synthetic_note(source.synthetic))
         if queries:
             _write_queries(source, folder)
             notes += _notes(source, ids)
