@@ -91,7 +91,7 @@ def test_without_a_command_the_help_is_shown(autoindex):
         (["nothing"], "No such command 'nothing'"),
         (["evaluate"], "Missing argument 'COLLECTION'"),
         (["evaluate", "x", "--nothing"], "No such option"),
-        (["evaluate", "x", "--k1", "-1"], "'--k1': -1 should be greater than or equal to 0"),
+        (["evaluate", "x", "--k1", "-1"], "'--k1': -1.0 should be greater than or equal to 0"),
         (["evaluate", "x", "--b", "1.5"], "'--b': 1.5 should be less than or equal to 1"),
         (["evaluate", "x", "--k1", "nan"], "'--k1'"),
         (["evaluate", "x", "--k1", "much"], "'--k1'"),
