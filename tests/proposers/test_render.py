@@ -8,7 +8,7 @@ from autoindex_haystack.collection import Document
 from autoindex_haystack.program import Program, check_source
 from autoindex_haystack.proposers.builtin.library import ORDER, TRANSFORMS, compose, without
 from autoindex_haystack.proposers.builtin.recipe import Recipe, Step, read_recipe
-from autoindex_haystack.proposers.builtin.render import render
+from autoindex_haystack.proposers.builtin.render import _SHARED, _definitions, render
 from autoindex_haystack.proposers.builtin.transforms import word_forms
 from autoindex_haystack.retrieval.porter import porter_stem
 from autoindex_haystack.sandbox import DocumentFile, ProgramRunner, check_stability
@@ -28,7 +28,8 @@ STEPS = {
     "identifiers": Step.of("identifiers"),
     "hyphens": Step.of("hyphens"),
     "letters": Step.of("letters"),
-    "word_forms": Step.of("word_forms", most=4, documents=1, once=False),
+    "pad": Step.of("pad", share=0.9),
+    "word_forms": Step.of("word_forms", documents=1, related=False),
 }
 DOCUMENTS = [
     Document(
@@ -68,7 +69,7 @@ def test_all_transforms_together_run_and_depend_on_the_document_alone():
     source = render(compose(Recipe(), *STEPS.values()))
     assert check_source(source) == []
     _, state = run(source)
-    assert set(state) == {"boilerplate", "forms"}
+    assert set(state) == {"boilerplate", "length", "forms"}
     check_stability(Program(source), DOCUMENTS, state=state)
 
 
@@ -105,8 +106,24 @@ def test_a_program_contains_only_what_it_uses():
 def test_the_program_learns_the_same_forms_as_the_transform():
     _, state = run(render(Recipe((STEPS["word_forms"],))))
     texts = [f"{d.metadata['title']}\n{d.text}" if d.metadata else d.text for d in DOCUMENTS]
-    assert state["forms"] == word_forms.learn_forms(texts, 4, 1)
+    assert state["forms"] == word_forms.learn_forms(texts, 4, 1, related=False)
     assert porter_stem("connecting") == porter_stem("connected")
+
+
+def test_no_two_modules_of_the_library_define_the_same_name_differently():
+    modules = {*_SHARED, *(transform.module for transform in TRANSFORMS.values())}
+    seen = {}
+    for module in modules:
+        for name, source in _definitions(module).items():
+            assert seen.setdefault(name, source) == source, name
+
+
+def test_a_step_without_parameters_has_the_usual_ones():
+    forms = TRANSFORMS["word_forms"]
+    usual = forms.complete({})
+    assert usual == {name: values[0] for name, values in forms.grid.items()}
+    assert render(Recipe((Step.of("word_forms"),))).count("learn_forms(") == 2
+    assert forms.idea({}) == forms.idea(usual)
 
 
 def test_recipes_are_ordered_by_stage_and_replace_by_transform():

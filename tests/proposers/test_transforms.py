@@ -1,5 +1,6 @@
 """Each transform does what its docstring says, on real-looking text and on any text."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -7,9 +8,12 @@ from autoindex_haystack.proposers.builtin.transforms import (
     boilerplate,
     cleaning,
     fields,
+    irregular,
     layout,
+    lengths,
     variants,
     word_forms,
+    words,
 )
 from autoindex_haystack.retrieval.analyzers import tokenize
 
@@ -72,20 +76,49 @@ class TestFields:
             assert [t for t in tokenize(text) if t not in labels] == [t for t in kept if t not in labels]
 
 
+class TestWords:
+    @given(st.text(max_size=200) | st.text(st.characters(max_codepoint=127), max_size=200))
+    def test_words_are_what_the_retriever_counts_before_stop_words(self, text):
+        assert [w for w in words.words_of(text) if len(w) > 1] == words.WORD.findall(text.lower())
+
+
 class TestWordForms:
     TEXTS = ("he connects it", "connected well", "connecting", "connected", "the connection", "a connection", "unique")
 
     def test_forms_share_a_stem_and_are_used_by_enough_documents(self):
-        forms = word_forms.learn_forms(self.TEXTS, 4, 2)
+        forms = word_forms.learn_forms(self.TEXTS, 4, 2, related=False)
         assert forms["connects"] == "connected connection"
         assert forms["connected"] == "connection"
         assert "unique" not in forms
 
     def test_most_limits_the_number_of_forms(self):
-        assert word_forms.learn_forms(self.TEXTS, 1, 2)["connects"] == "connected"
+        assert word_forms.learn_forms(self.TEXTS, 1, 2, related=False)["connects"] == "connected"
+
+    def test_related_forms_meet_in_documents_more_often_than_by_chance(self):
+        texts = ["a flow that flows", "its flow flows", "the organ", "an organ", "organization", "an organization"]
+        assert word_forms.learn_forms(texts, 4, 1) == {"flow": "flows", "flows": "flow"}
+        assert "organ" in word_forms.learn_forms(texts, 4, 1, related=False)
+
+    def test_plural_joins_nothing_but_singular_and_plural(self):
+        texts = ["cell cells cellular", "cell cells celled"]
+        assert word_forms.learn_forms(texts, 4, 1, "plural") == {"cell": "cells", "cells": "cell"}
+
+    def test_irregular_forms_and_the_other_spelling_bring_their_own_forms(self):
+        texts = ["mice", "a mouse", "colour", "colours", "color", "colors", "matrix", "matrices"]
+        forms = word_forms.learn_forms(texts, 4, 1, related=False)
+        assert forms["mice"] == "mouse"
+        assert set(forms["colours"].split()) == {"colour", "color", "colors"}
+        assert forms["matrix"] == "matrices"
+
+    def test_forms_depend_on_neither_order_nor_hash_seed_of_the_texts(self):
+        texts = ["flow flows flowing", "flowed flow", "flows flowing", "flowed"]
+        assert word_forms.learn_forms(texts, 4, 1) == word_forms.learn_forms(texts[::-1], 4, 1)
 
     def test_every_occurrence_is_followed_by_its_forms(self):
         assert word_forms.add_forms("Cat cat dog", {"cat": "cats"}) == "Cat cat dog\ncats cats"
+
+    def test_forms_of_the_first_words_alone(self):
+        assert word_forms.add_first_forms("cat dog cat", {"cat": "cats", "dog": "dogs"}, 2) == "cat dog cat\ncats dogs"
 
     def test_missing_forms_are_added_once(self):
         assert word_forms.add_missing_forms("cat cat dogs", {"cat": "cats", "dogs": "dog"}) == "cat cat dogs\ncats dog"
@@ -101,6 +134,41 @@ class TestWordForms:
     @given(any_text)
     def test_text_stays_as_it_is_in_front(self, text):
         assert word_forms.add_forms(text, {"aa": "bb"}).startswith(text)
+
+
+class TestIrregular:
+    @pytest.mark.parametrize(
+        ("british", "american"),
+        [
+            ("analyse", "analyze"),
+            ("organisation", "organization"),
+            ("behaviour", "behavior"),
+            ("centre", "center"),
+            ("catalogue", "catalog"),
+            ("defence", "defense"),
+            ("travelling", "traveling"),
+            ("haemoglobin", "hemoglobin"),
+            ("programme", "program"),
+        ],
+    )
+    def test_british_words_in_american_spelling(self, british, american):
+        assert irregular.american(british) == american
+
+    @pytest.mark.parametrize("word", ["hour", "four", "filling", "shoes", "does", "colors", "store", "more"])
+    def test_words_of_one_spelling_stay(self, word):
+        assert irregular.american(word) == word or irregular.american(word) not in {"filing", "shes", "des"}
+
+
+class TestLengths:
+    def test_the_length_is_a_quantile(self):
+        texts = ["w " * n for n in range(1, 11)]
+        assert [lengths.learn_length(texts, share) for share in (0.0, 0.5, 1.0)] == [1, 6, 10]
+        assert lengths.learn_length([], 0.5) == 0
+
+    def test_short_texts_are_filled_up_and_long_ones_stay(self):
+        assert len(tokenize(lengths.pad("two words", 5, 1))) == 5
+        assert len(tokenize(lengths.pad("two words", 5, 2))) == 8
+        assert lengths.pad("a text of five words", 5, 2) == "a text of five words"
 
 
 class TestCleaning:
@@ -128,10 +196,10 @@ class TestCleaning:
 class TestBoilerplate:
     def test_lines_that_many_documents_share_are_found(self):
         texts = [f"All rights reserved.\nDocument {i}" for i in range(20)]
-        assert boilerplate.learn_boilerplate(texts, 0.5) == ["All rights reserved."]
+        assert boilerplate.learn_boilerplate(texts, 0.5) == {"All rights reserved.": 20}
 
     def test_a_line_repeated_in_one_document_is_none(self):
-        assert boilerplate.learn_boilerplate(["same\n" * 50, *map(str, range(30))], 0.01) == []
+        assert boilerplate.learn_boilerplate(["same\n" * 50, *map(str, range(30))], 0.01) == {}
 
     def test_lines_are_dropped_whatever_their_indent(self):
         assert boilerplate.drop_lines("a\n  menu \nb", {"menu"}) == "a\nb"

@@ -16,6 +16,7 @@ from autoindex_haystack.proposers.builtin.transforms import (
     cleaning,
     fields,
     layout,
+    lengths,
     variants,
     word_forms,
 )
@@ -34,20 +35,28 @@ class Transform:
 
     :param name: Its name in recipes.
     :param module: Where its functions stand.
-    :param idea: One line that says what it does with these parameters.
+    :param says: One line that says what it does with these parameters.
     :param prepare: Lines that change ``title`` and ``text``.
     :param represent: Lines that change ``pieces``.
     :param learn: Expressions for the state by key, over ``docs`` (raw) or ``self.prepare(doc)``.
-    :param grid: Other values worth trying, by parameter.
+    :param grid: The values worth trying, by parameter, the usual one first; it stands where a step names none.
     """
 
     name: str
     module: ModuleType
-    idea: Callable[[Parameters], str]
+    says: Callable[[Parameters], str]
     prepare: Lines = _nothing
     represent: Lines = _nothing
     learn: Callable[[Parameters], dict[str, str]] = lambda _: {}
     grid: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
+
+    def complete(self, values: Mapping[str, Any]) -> Parameters:
+        """Returns parameters together with the usual values of those that are not named."""
+        return {**{name: usual for name, (usual, *_) in self.grid.items()}, **values}
+
+    def idea(self, values: Mapping[str, Any]) -> str:
+        """Returns one line that says what the transform does with these parameters."""
+        return self.says(self.complete(values))
 
 
 def _fields_idea(p: Parameters) -> str:
@@ -67,9 +76,22 @@ def _fields_prepare(p: Parameters) -> list[str]:
     return lines
 
 
+def _forms_idea(p: Parameters) -> str:
+    forms = "the singular or plural" if p["stems"] == "plural" else f"up to {p['most']} other forms"
+    where = f"each of the first {p['first']} words" if p["first"] else "each word"
+    return f"add {forms} of {where} that {p['documents']} documents use" + (", once a document" if p["once"] else "")
+
+
 def _forms_represent(p: Parameters) -> list[str]:
-    function = "add_missing_forms" if p["once"] else "add_forms"
-    return [f'pieces = [{function}(piece, self.state["forms"]) for piece in pieces]']
+    function, more = ("add_missing_forms", "") if p["once"] else ("add_forms", "")
+    if p["first"] and not p["once"]:
+        function, more = "add_first_forms", f", {p['first']}"
+    return [f'pieces = [{function}(piece, self.state["forms"]{more}) for piece in pieces]']
+
+
+def _forms_learn(p: Parameters) -> dict[str, str]:
+    arguments = f"{p['most']}, {p['documents']}, {p['stems']!r}, related={p['related']}"
+    return {"forms": f"learn_forms((self.prepare(doc)[1] for doc in docs), {arguments})"}
 
 
 _ALL = (
@@ -77,7 +99,7 @@ _ALL = (
         "boilerplate",
         boilerplate,
         lambda p: f"leave out lines that {p['share']:.1%} of the documents share",
-        prepare=lambda _: ["text = drop_lines(text, self.boilerplate)"],
+        prepare=lambda _: ['text = drop_lines(text, self.state["boilerplate"])'],
         learn=lambda p: {"boilerplate": f"learn_boilerplate((doc.text for doc in docs), {p['share']})"},
         grid={"share": (0.01, 0.05, 0.002)},
     ),
@@ -161,17 +183,27 @@ _ALL = (
         represent=lambda _: ["pieces = [add_plain_letters(piece) for piece in pieces]"],
     ),
     Transform(
+        "pad",
+        lengths,
+        lambda p: f"bring short documents up to the length that {p['share']:.0%} of the documents do not reach",
+        represent=lambda p: [f'pieces[0] = pad(pieces[0], self.state["length"], {p["times"]})'],
+        learn=lambda p: {"length": f"learn_length((self.prepare(doc)[1] for doc in docs), {p['share']})"},
+        grid={"share": (0.5, 0.75, 0.9, 0.25), "times": (1, 2)},
+    ),
+    Transform(
         "word_forms",
         word_forms,
-        lambda p: (
-            f"add up to {p['most']} other forms of each word that {p['documents']} documents use"
-            + (", once a document" if p["once"] else "")
-        ),
+        _forms_idea,
         represent=_forms_represent,
-        learn=lambda p: {
-            "forms": f"learn_forms((self.prepare(doc)[1] for doc in docs), {p['most']}, {p['documents']})"
+        learn=_forms_learn,
+        grid={
+            "most": (4, 2, 8),
+            "documents": (3, 2, 5),
+            "once": (False, True),
+            "first": (0, 100, 30, 300),
+            "related": (True, False),
+            "stems": ("porter", "plural"),
         },
-        grid={"most": (4, 2, 8), "documents": (3, 5, 2), "once": (False, True)},
     ),
 )
 

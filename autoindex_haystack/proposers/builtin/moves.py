@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from autoindex_haystack.proposers.builtin.contrast import Contrast
 from autoindex_haystack.proposers.builtin.library import TRANSFORMS, compose
@@ -46,7 +47,8 @@ def moves(recipe: Recipe, profile: Profile, contrast: Contrast) -> list[Move]:
     :returns: The moves; none that would leave the recipe as it is.
     """
     found = [
-        *_word_forms(contrast),
+        *_word_forms(profile, contrast),
+        *_lengths(profile, contrast),
         *_fields(recipe, profile, contrast),
         *_cleaning(profile, contrast),
         *_layout(profile, contrast),
@@ -61,11 +63,21 @@ def moves(recipe: Recipe, profile: Profile, contrast: Contrast) -> list[Move]:
     return sorted(best.values(), key=lambda move: (-move.score, move.step.transform, move.step.parameters))
 
 
-def _word_forms(contrast: Contrast) -> Iterator[Move]:
+def _word_forms(profile: Profile, contrast: Contrast) -> Iterator[Move]:
     reason = f"{contrast.forms:.0%} of the query terms stand in missed documents in another form only"
-    first = Step.of("word_forms", most=4, documents=3, once=False)
+    first = Step.of("word_forms", most=4, documents=2)
     yield Move(first, 0.3 + 3 * contrast.forms, reason)
-    yield Move(first.having(once=True), 0.25 + 2 * contrast.forms, reason + "; a gentler way")
+    yield Move(first.having(stems="plural"), 0.2 + 2 * contrast.forms, reason + "; singular and plural cost least")
+    if profile.words > 60:
+        score = 0.28 + 2.8 * contrast.forms
+        yield Move(first.having(first=100), score, reason + "; the first words say what the document is about")
+
+
+def _lengths(profile: Profile, contrast: Contrast) -> Iterator[Move]:
+    """Short documents that outrank relevant longer ones."""
+    if contrast.length > 1.1 and profile.spread > 1.5:
+        reason = f"missed documents are {contrast.length:.1f} times as long as wrong ones that are ranked"
+        yield Move(Step.of("pad", share=0.5, times=1), 0.2 + 0.3 * min(1.5, contrast.length - 1), reason)
 
 
 def _fields(recipe: Recipe, profile: Profile, contrast: Contrast) -> Iterator[Move]:
@@ -155,21 +167,28 @@ def _variants(profile: Profile, contrast: Contrast) -> Iterator[Move]:
 def _refinements(recipe: Recipe) -> Iterator[Move]:
     """Other parameters for the steps that were adopted, one at a time."""
     for step in recipe.steps:
-        for parameter, values in TRANSFORMS[step.transform].grid.items():
-            for value in values:
-                if value != step.values[parameter]:
-                    reason = f"refines what was adopted: {parameter} {value} instead of {step.values[parameter]}"
-                    yield Move(step.having(**{parameter: value}), _REFINED, reason)
+        for parameter, now, value in _others(step):
+            reason = f"refines what was adopted: {parameter} {value} instead of {now}"
+            yield Move(step.having(**{parameter: value}), _REFINED, reason)
 
 
 def _explorations(found: Sequence[Move]) -> Iterator[Move]:
     """Other parameters for what was not adopted: worth a try when nothing better is left."""
     for move in found:
-        for parameter, values in TRANSFORMS[move.step.transform].grid.items():
-            for value in values:
-                reason = f"{move.reason}; with {parameter} {value}"
-                step = move.step.having(**{parameter: value})
-                yield replace(move, step=step, score=move.score - _LESS_LIKELY, reason=reason)
+        for parameter, _, value in _others(move.step):
+            reason = f"{move.reason}; with {parameter} {value}"
+            step = move.step.having(**{parameter: value})
+            yield replace(move, step=step, score=move.score - _LESS_LIKELY, reason=reason)
+
+
+def _others(step: Step) -> Iterator[tuple[str, Any, Any]]:
+    """Each parameter of a step with its value and another one of the grid."""
+    transform = TRANSFORMS[step.transform]
+    now = transform.complete(step.values)
+    for parameter, values in transform.grid.items():
+        for value in values:
+            if value != now[parameter]:
+                yield parameter, now[parameter], value
 
 
 def _plain_fields(profile: Profile) -> Step:

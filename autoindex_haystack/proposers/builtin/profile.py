@@ -38,6 +38,7 @@ class Profile:
     :param field_shares: Share of the words by field, for fields with at least one in a thousand.
     :param titled: Share of the documents that have a title.
     :param words: Median number of words.
+    :param spread: Words of a longer document (3 of 4 are shorter) relative to a shorter one (1 of 4 is).
     :param long: Share of the documents with more than 150 words.
     :param headings: Share of the documents with two or more Markdown headings.
     :param markdown: Share of the characters in Markdown links, macros and tags.
@@ -55,6 +56,7 @@ class Profile:
     field_shares: dict[str, float] = field(default_factory=dict)
     titled: float = 0.0
     words: float = 0.0
+    spread: float = 1.0
     long: float = 0.0
     headings: float = 0.0
     markdown: float = 0.0
@@ -102,6 +104,7 @@ def profile_corpus(documents: Sequence[Document]) -> Profile:
         field_shares=_shares(split),
         titled=titled,
         words=statistics.median(words),
+        spread=_spread(words),
         long=sum(count > 150 for count in words) / len(words),
         headings=sum(len(layout.HEADING.findall(text)) >= 2 for text in texts) / len(texts),
         markdown=share(cleaning.MACRO, cleaning.LINK) if markup != "xml" else 0.0,
@@ -163,6 +166,11 @@ def _title_field(split: Sequence[Sequence[tuple[str, str]]]) -> str:
     return (named or list(fitting) or [""])[0]
 
 
+def _spread(counts: Sequence[int]) -> float:
+    ordered = sorted(counts)
+    return max(1, ordered[len(ordered) * 3 // 4]) / max(1, ordered[len(ordered) // 4])
+
+
 def _boilerplate(texts: Sequence[str]) -> int:
-    lines = set(boilerplate.learn_boilerplate(texts, 0.01))
+    lines = boilerplate.learn_boilerplate(texts, 0.01)
     return sum(len(line) for text in texts for line in text.splitlines() if line.strip() in lines)

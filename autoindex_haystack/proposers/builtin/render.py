@@ -9,9 +9,13 @@ from typing import Any
 
 from autoindex_haystack.proposers.builtin.library import TRANSFORMS, Transform
 from autoindex_haystack.proposers.builtin.recipe import CONSTANT, Recipe
+from autoindex_haystack.proposers.builtin.transforms import irregular, words
 from autoindex_haystack.retrieval import porter
 
 _INDENT = "    "
+
+_SHARED = (words, irregular, porter)
+"""Modules whose functions any transform may use."""
 
 
 def render(recipe: Recipe) -> str:
@@ -20,7 +24,8 @@ def render(recipe: Recipe) -> str:
     :param recipe: The recipe.
     :returns: Python source that passes the static check.
     """
-    steps = [(TRANSFORMS[step.transform], step.values) for step in recipe.steps]
+    transforms = [(TRANSFORMS[step.transform], step.values) for step in recipe.steps]
+    steps = [(transform, transform.complete(values)) for transform, values in transforms]
     preprocessor = _preprocessor(steps)
     functions, imports = _needed(preprocessor, [transform.module for transform, _ in steps])
     ideas = [f"{i}. {transform.idea(values)}" for i, (transform, values) in enumerate(steps, start=1)]
@@ -47,12 +52,10 @@ def _preprocessor(steps: list[tuple[Transform, dict[str, Any]]]) -> str:
     represent = [line for transform, values in steps for line in transform.represent(values)]
     learn = {key: text for transform, values in steps for key, text in transform.learn(values).items()}
     head = ["class Preprocessor(BasePreprocessor):", f'{_INDENT}name = "composed"']
-    if "boilerplate" in learn:
-        head.append(f"{_INDENT}boilerplate: frozenset[str] = frozenset()")
     parts = ["\n".join(head)]
     if learn:
         parts.append(_calibrate(learn))
-    parts += [_prepare(prepare, boilerplate="boilerplate" in learn), _preprocess(represent)]
+    parts += [_prepare(prepare), _preprocess(represent)]
     return "\n\n".join(parts)
 
 
@@ -65,15 +68,13 @@ def _calibrate(learn: dict[str, str]) -> str:
     return _indented([*lines, f"{_INDENT}return self.state"])
 
 
-def _prepare(lines: list[str], *, boilerplate: bool) -> str:
+def _prepare(lines: list[str]) -> str:
     body = [
         "def prepare(self, doc: Document) -> tuple[str, str]:",
         f'{_INDENT}"""Title and text of a document, the text beginning with the title where the document has one."""',
         f'{_INDENT}given = title = str(doc.metadata.get("title") or "")',
         f"{_INDENT}text = doc.text",
     ]
-    if boilerplate:
-        body.insert(2, f'{_INDENT}self.boilerplate = self.boilerplate or frozenset(self.state["boilerplate"])')
     body += [f"{_INDENT}{line}" for line in lines]
     body.append(f'{_INDENT}return title, f"{{given}}\\n{{text}}" if given else text')
     return _indented(body)
@@ -102,7 +103,7 @@ def _needed(code: str, modules: list[ModuleType]) -> tuple[list[str], set[str]]:
 
     :returns: Their sources, in the order of their modules, and the imports they need.
     """
-    known = [*dict.fromkeys(modules), porter]
+    known = [*_SHARED, *dict.fromkeys(modules)]
     definitions = {name: source for module in known for name, source in _definitions(module).items()}
     imports = {name: line for module in known for name, line in _imports(module).items()}
     wanted, pending = set(), set(_names(code))

@@ -5,18 +5,19 @@ It helps where every document carries the same notices, menus or source marks. W
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Container, Iterable
 
 MOST_LINES = 5_000
 LONGEST_LINE = 300
 
 
-def learn_boilerplate(texts: Iterable[str], share: float) -> list[str]:
+def learn_boilerplate(texts: Iterable[str], share: float) -> dict[str, int]:
     """Find the lines that occur in at least this share of the documents (and in 10 of them).
 
     :param texts: The texts of the corpus.
     :param share: The share of documents, 0 to 1.
-    :returns: The lines without surrounding blanks, the most frequent first, bounded in number.
+    :returns: The lines without surrounding blanks and their document frequencies, the most frequent first, bounded in
+        number.
     """
     frequency: Counter[str] = Counter()
     count = 0
@@ -27,9 +28,10 @@ def learn_boilerplate(texts: Iterable[str], share: float) -> list[str]:
             frequency = Counter({line: n for line, n in frequency.items() if n > 1})
     least = max(10, share * count)
     common = [line for line, n in frequency.items() if n >= least and line and len(line) <= LONGEST_LINE]
-    return sorted(common, key=lambda line: (-frequency[line], line))[:MOST_LINES]
+    common.sort(key=lambda line: (-frequency[line], line))
+    return {line: frequency[line] for line in common[:MOST_LINES]}
 
 
-def drop_lines(text: str, lines: Collection[str]) -> str:
+def drop_lines(text: str, lines: Container[str]) -> str:
     """Leave out the lines that are boilerplate."""
     return "\n".join(line for line in text.splitlines() if line.strip() not in lines)
