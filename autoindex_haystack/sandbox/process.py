@@ -1,7 +1,9 @@
 """One worker process as the host sees it: start, commands, frames, end."""
 
 import fcntl
+import functools
 import json
+import marshal
 import mmap
 import os
 import selectors
@@ -22,6 +24,20 @@ from autoindex_haystack.sandbox.worker import protocol
 
 LOG_BYTES = 64 << 10
 """How much of the end of a worker's log is kept."""
+
+_PACKAGE = "worker"
+"""What the worker calls the package of its modules."""
+
+_START = """\
+import marshal, os
+data = b""
+while len(data) < {size}:
+    data += os.read(0, {size} - len(data))
+code, finder = marshal.loads(data), {{"__name__": "{package}.finder"}}
+exec(marshal.loads(code["{package}.finder"]), finder)
+finder["start"](code, "{package}", {descriptors})
+"""
+"""The worker's first lines, which read its modules from the pipe of the commands."""
 
 _READ = 1 << 20
 _SEND_SECONDS = 30.0
@@ -57,8 +73,15 @@ class WorkerProcess:
         self.log = self._process.stderr.fileno()
         for descriptor in (self._commands, self.results, self.log):
             os.set_blocking(descriptor, False)
+        _widen(self._commands, 2 * len(_worker_code()))
+        _widen(self.results, _READ)
         self._buffer = bytearray()
         self._log = bytearray()
+        try:
+            self._write(_worker_code())
+        except BaseException:
+            self.close()
+            raise
 
     def send(self, command: dict[str, Any]) -> None:
         """Send a command. A worker that is gone is noticed when its results are read.
@@ -66,7 +89,10 @@ class WorkerProcess:
         :param command: The command, as JSON has it.
         :raises SandboxError: If the worker does not take it.
         """
-        view = memoryview(json.dumps(command).encode("utf-8") + b"\n")
+        self._write(json.dumps(command).encode("utf-8") + b"\n")
+
+    def _write(self, data: bytes) -> None:
+        view = memoryview(data)
         deadline = time.monotonic() + _SEND_SECONDS
         with suppress(BrokenPipeError), selectors.DefaultSelector() as selector:
             selector.register(self._commands, selectors.EVENT_WRITE)
@@ -175,6 +201,13 @@ def _page() -> BinaryIO:
     return page
 
 
+def _widen(pipe: int, size: int) -> None:
+    """Let a pipe hold so many bytes, where the system allows it: fewer turns between host and worker."""
+    if hasattr(fcntl, "F_SETPIPE_SZ"):
+        with suppress(OSError):
+            fcntl.fcntl(pipe, fcntl.F_SETPIPE_SZ, size)
+
+
 def _seal(page: int) -> None:
     """Fix the size of the page: the host would be killed by reading what a worker has cut off."""
     if hasattr(fcntl, "F_ADD_SEALS"):
@@ -182,16 +215,21 @@ def _seal(page: int) -> None:
             fcntl.fcntl(page, fcntl.F_ADD_SEALS, fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SEAL)
 
 
+@functools.cache
+def _worker_code() -> bytes:
+    """The worker's modules as byte code, so that no worker compiles them again where byte code is not kept in files."""
+    code: dict[str, bytes] = {}
+    for path in sorted(Path(worker.__file__).parent.glob("*.py")):
+        name = _PACKAGE if path.stem == "__init__" else f"{_PACKAGE}.{path.stem}"
+        code[name] = marshal.dumps(compile(path.read_bytes(), f"<{name}>", "exec", dont_inherit=True, optimize=2))
+    return marshal.dumps(code)
+
+
 def _spawn(documents: int, page: int, lifeline: int, hash_seed: int) -> subprocess.Popen[bytes]:
     if not sys.executable:
         msg = "this process does not know its Python interpreter (sys.executable), so no worker can be started"
         raise SandboxError(msg)
-    folder = str(Path(worker.__file__).parent.parent)
-    # The folder is on the path for this import only: a program shall find nothing there.
-    start = (
-        f"import sys; sys.path.insert(0, {folder!r}); from worker.serve import main; del sys.path[0]; "
-        f"main({documents}, {page}, {lifeline})"
-    )
+    start = _START.format(size=len(_worker_code()), package=_PACKAGE, descriptors=[documents, page, lifeline])
     try:
         return subprocess.Popen(
             [sys.executable, "-s", "-S", "-B", "-P", "-X", "utf8", "-c", start],

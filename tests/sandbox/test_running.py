@@ -238,6 +238,7 @@ class Preprocessor(BasePreprocessor):
 
 def test_the_worker_s_own_classes_are_those_of_the_contract():
     """The worker cannot import them, so they are written down twice."""
+    worker._make_dataclasses(dataclasses)
     for name in ("Document", "Chunk"):
         ours, theirs = getattr(contract, name), getattr(worker, name)
         described = [
@@ -319,3 +320,22 @@ chunks.append(Chunk('0', doc.doc_id, str(modules['resource'].getrlimit(0)[0])))
     with DocumentFile(documents) as file, ProgramRunner(program(body, module), file, limits=SHORT) as runner:
         first, second = (int(runner.run(ordinals=range(n, n + 1)).chunks.texts[0]) for n in range(2))
     assert SHORT.seconds <= first < second
+
+
+def test_the_contract_s_classes_are_like_dataclasses_and_real_ones_where_the_program_uses_that_module(texts):
+    plain = """\
+same = doc == Document(doc.doc_id, doc.text, dict(doc.metadata)) and doc != Document('x', doc.text) and doc != 1
+match Chunk('0', doc.doc_id, text=repr(Document('i', 't', {'a': 1}))):
+    case Chunk(_, _, text, metadata):
+        chunks.append(Chunk('0', doc.doc_id, f'{same} {metadata} {text}'))"""
+    expected = "True {} Document(doc_id='i', text='t', metadata={'a': 1})"
+    assert {text for _, text in texts(program(plain))} == {expected}
+    real = """\
+first = Chunk('0', doc.doc_id, text=expected(doc))
+chunks += [first, dataclasses.replace(first, chunk_id='1', text=str(dataclasses.asdict(first)['metadata']))]"""
+    module = """\
+import dataclasses
+def expected(doc):
+    assert doc == Document(doc.doc_id, doc.text, dict(doc.metadata)) and doc != Document('x', doc.text) and doc != 1
+    return repr(Document('i', 't', {'a': 1}))"""
+    assert {text for _, text in texts(program(real, module))} == {expected.removeprefix("True {} "), "{}"}

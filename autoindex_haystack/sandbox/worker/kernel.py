@@ -6,7 +6,6 @@ What remains of ctypes in the process does no harm: the filter bounds native cod
 import ctypes
 import errno
 import os
-import platform
 import struct
 
 from .seccomp import build_filter
@@ -30,8 +29,7 @@ class Kernel:
     """
 
     def __init__(self) -> None:
-        self.machine = platform.machine()
-        system = platform.system()
+        system, _, _, _, self.machine = os.uname()
         if system != "Linux" or self.machine not in ARCHITECTURES or struct.calcsize("P") != 8:
             raise Refused(f"it needs 64-bit Linux on {' or '.join(ARCHITECTURES)}; this is {system} {self.machine}")
         self.number = numbers(self.machine)

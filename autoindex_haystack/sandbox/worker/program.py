@@ -3,7 +3,6 @@
 import builtins
 import linecache
 import sys
-from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
 
@@ -13,23 +12,46 @@ _HIDDEN = frozenset({"open", "input", "breakpoint", "exit", "quit", "help"})
 """Builtins that a program has no use for. Hiding them gives early, friendly errors; it is no protection."""
 
 
-@dataclass
-class Document:
+class _Record:
+    """What a dataclass has, without the module ``dataclasses``, which takes a sixth of a worker's start to load."""
+
+    __match_args__: tuple[str, ...] = ()
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"{type(self).__qualname__}({', '.join(f'{n}={getattr(self, n)!r}' for n in self.__match_args__)})"
+
+    def __eq__(self, other: object) -> bool:
+        if other.__class__ is not self.__class__:
+            return NotImplemented
+        return all(getattr(self, name) == getattr(other, name) for name in self.__match_args__)
+
+
+class Document(_Record):
     """The worker's own :class:`autoindex_haystack.program.Document`."""
 
+    __match_args__ = ("doc_id", "text", "metadata")
     doc_id: str
     text: str
-    metadata: dict[str, Any] = field(default_factory=dict)
+    metadata: dict[str, Any]
+
+    def __init__(self, doc_id: str, text: str, metadata: dict[str, Any] | None = None) -> None:
+        self.doc_id, self.text = doc_id, text
+        self.metadata = {} if metadata is None else metadata
 
 
-@dataclass
-class Chunk:
+class Chunk(_Record):
     """The worker's own :class:`autoindex_haystack.program.Chunk`."""
 
+    __match_args__ = ("chunk_id", "doc_id", "text", "metadata")
     chunk_id: str
     doc_id: str
     text: str
-    metadata: dict[str, Any] = field(default_factory=dict)
+    metadata: dict[str, Any]
+
+    def __init__(self, chunk_id: str, doc_id: str, text: str, metadata: dict[str, Any] | None = None) -> None:
+        self.chunk_id, self.doc_id, self.text = chunk_id, doc_id, text
+        self.metadata = {} if metadata is None else metadata
 
 
 class BasePreprocessor:
@@ -62,10 +84,20 @@ def load(source: str, modules: list[str], packages: list[str]) -> dict[str, Any]
     # Dataclasses of the program look their module up by its name.
     sys.modules["candidate"] = _module("candidate", __builtins__=_builtins(modules, packages), __file__=FILE_NAME)
     namespace = vars(sys.modules["candidate"])
-    # It may have been imported ahead.
+    # What was imported ahead because the program may use it.
     reseed()
+    if "dataclasses" in sys.modules:
+        _make_dataclasses(sys.modules["dataclasses"])
     exec(compile(source, FILE_NAME, "exec", dont_inherit=True), namespace)
     return namespace
+
+
+def _make_dataclasses(module: ModuleType) -> None:
+    """Make real dataclasses of the contract's classes, for ``replace``, ``asdict`` and the like."""
+    for record in (Document, Chunk):
+        if not module.is_dataclass(record):
+            record.metadata = module.field(default_factory=dict)
+            module.dataclass(record)
 
 
 def reseed() -> None:

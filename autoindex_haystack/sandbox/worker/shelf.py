@@ -6,13 +6,12 @@ asked for.
 
 import encodings
 import importlib
-import importlib.machinery
 import importlib.util
-import marshal
 import os
 import sys
 from collections.abc import Sequence
-from types import CodeType, ModuleType
+
+from .finder import CodeShelf
 
 _ALWAYS = (*"copy heapq types typing warnings weakref encodings.ascii encodings.latin_1 encodings.utf_16".split(),)
 """What the standard library's own functions import late."""
@@ -26,29 +25,6 @@ _PYC_HEAD = 16
 _PREFIX = "encodings."
 
 
-class CodecShelf:
-    """A finder and loader of the codecs whose byte code was read before."""
-
-    def __init__(self, code: dict[str, bytes]) -> None:
-        self._code = code
-
-    def find_spec(self, name: str, path: object = None, target: object = None) -> importlib.machinery.ModuleSpec | None:
-        """Find a codec on the shelf."""
-        if name not in self._code:
-            return None
-        return importlib.util.spec_from_loader(name, self, origin="shelf")  # type: ignore[arg-type]
-
-    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType | None:
-        """Leave it to the import system."""
-        return None
-
-    def exec_module(self, module: ModuleType) -> None:
-        """Run the codec's code."""
-        code = marshal.loads(self._code[module.__name__])
-        if isinstance(code, CodeType):
-            exec(code, vars(module))
-
-
 def preload(modules: Sequence[str], *, codecs: bool) -> None:
     """Import what a program may need; what this Python does not have is left out.
 
@@ -58,7 +34,7 @@ def preload(modules: Sequence[str], *, codecs: bool) -> None:
     _import((*_ALWAYS, *modules))
     if codecs:
         _import((*_CODECS_NEED, *_C_CODECS))
-        sys.meta_path.insert(0, CodecShelf(_read_codecs()))
+        sys.meta_path.insert(0, CodeShelf(_read_codecs()))
     if "hashlib" in sys.modules:
         # OpenSSL reads its settings at the first use.
         sys.modules["hashlib"].new("sha256")
