@@ -61,7 +61,7 @@ class Block:
             if middle + int(meta.sum(dtype=np.int64)) != len(payload) or not self._within(lengths, limits):
                 raise broken_protocol()
             self.texts = _cut(payload, begin, lengths)
-            self.metadata = [_parse(text) for text in _cut(payload, middle, meta)]
+            self.metadata = list(map(_parse, _cut(payload, middle, meta))) if meta.any() else [None] * len(meta)
         except (struct.error, ValueError, RecursionError) as error:
             raise broken_protocol() from error
         return middle - begin
@@ -136,6 +136,10 @@ def _parse(text: str) -> Metadata:
 
 def _cut(payload: bytes, begin: int, lengths: NDArray[np.uint32]) -> list[str]:
     """Decode consecutive pieces of UTF-8."""
-    ends = (np.cumsum(lengths, dtype=np.int64) + begin).tolist()
-    starts = [begin, *ends[:-1]] if ends else []
-    return [payload[start:end].decode("utf-8") for start, end in zip(starts, ends, strict=True)]
+    ends = np.cumsum(lengths, dtype=np.int64)
+    whole = payload[begin : begin + int(ends[-1])] if len(ends) else b""
+    places = zip((ends - lengths).tolist(), ends.tolist(), strict=True)
+    if whole.isascii():
+        text = whole.decode("ascii")
+        return [text[start:end] for start, end in places]
+    return [whole[start:end].decode("utf-8") for start, end in places]

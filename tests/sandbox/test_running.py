@@ -339,3 +339,13 @@ def expected(doc):
     assert doc == Document(doc.doc_id, doc.text, dict(doc.metadata)) and doc != Document('x', doc.text) and doc != 1
     return repr(Document('i', 't', {'a': 1}))"""
     assert {text for _, text in texts(program(real, module))} == {expected.removeprefix("True {} "), "{}"}
+
+
+@pytest.mark.parametrize("ordinals", [[1, 0], [2, 0, 1], [0, 2], [2]], ids=str)
+@pytest.mark.parametrize("batch", [1, 2, 5])
+def test_documents_are_read_in_any_order_and_come_back_in_that_of_the_file(run, ordinals, batch):
+    documents = [Document("a", "eins"), Document("b", "zwei äöü", {"title": "t"}), Document("c", "")]
+    body = "chunks.append(Chunk('0', doc.doc_id, doc.text + str(doc.metadata)))"
+    chunks = run(program(body), documents, how={"ordinals": ordinals, "batch": batch}).chunks
+    expected = {i: documents[i].text + str(documents[i].metadata) for i in ordinals}
+    assert dict(zip(chunks.documents.tolist(), chunks.texts, strict=True)) == expected

@@ -4,24 +4,22 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from .documents import Documents
 from .errors import Rejected, kind
 from .program import Chunk
 
 
-def by_document(documents: Documents, ordinals: Sequence[int], chunks: Any) -> list[tuple[int, list[Chunk]]]:
-    """Check what ``preprocess`` returned for some documents and sort it by document."""
+def by_document(names: Sequence[str], chunks: Any) -> list[list[Chunk]]:
+    """Check what ``preprocess`` returned for some documents, given by the ids it saw, and sort it by document."""
     if not isinstance(chunks, list):
         raise Rejected("returned " + kind(chunks) + " from preprocess; return a list of Chunk")
-    # The ids are computed again: a program may have changed the documents it was given.
-    groups: dict[str, list[Chunk]] = {documents.name(ordinal): [] for ordinal in ordinals}
+    groups: dict[str, list[Chunk]] = {name: [] for name in names}
     for chunk in chunks:
         if not isinstance(chunk, Chunk):
             raise Rejected("returned " + kind(chunk) + " where a Chunk is needed")
         if type(chunk.doc_id) is not str or chunk.doc_id not in groups:
             raise Rejected("returned a chunk with a foreign doc_id; use the doc_id of the document given")
         groups[chunk.doc_id].append(chunk)
-    return list(zip(ordinals, groups.values(), strict=True))
+    return list(groups.values())
 
 
 def encode_texts(chunks: list[Chunk], most_chunks: int, most_bytes: int) -> list[bytes]:

@@ -2,9 +2,16 @@
 
 import json
 import os
+import struct
 
 from .program import Document
-from .protocol import BOUNDS, DOCUMENTS, DOCUMENTS_HEAD, opaque_id
+from .protocol import DOCUMENTS, DOCUMENTS_HEAD, opaque_id
+
+_BOUND = 8
+"""Bytes of a bound in the file."""
+
+Raw = tuple[str, bytes, bytes]
+"""The id that the program sees for a document, its text and its metadata as they stand in the file."""
 
 
 class Documents:
@@ -16,26 +23,30 @@ class Documents:
     def __init__(self, key: bytes) -> None:
         self._key = key
 
-    def __getitem__(self, ordinal: int) -> Document:
-        begin, middle, end = self._bounds(ordinal)
-        data = os.pread(DOCUMENTS, end - begin, begin)
-        metadata = json.loads(data[middle - begin :]) if end > middle else {}
-        return Document(self.name(ordinal), data[: middle - begin].decode("utf-8"), metadata)
+    def read(self, ordinals: list[int]) -> list[Raw]:
+        """Read documents: neighbours, in either direction, with one call for all."""
+        first, count = min(ordinals), len(ordinals)
+        upwards = list(range(first, first + count))
+        if count > 1 and ordinals not in (upwards, upwards[::-1]):
+            return [raw for ordinal in ordinals for raw in self.read([ordinal])]
+        found: list[Raw] = []
+        start, *bounds = self._bounds(first, count)
+        data = os.pread(DOCUMENTS, bounds[-1] - start, start)
+        begin, pairs = start, iter(bounds)
+        for ordinal, middle, end in zip(upwards, pairs, pairs, strict=True):
+            text, metadata = data[begin - start : middle - start], data[middle - start : end - start]
+            found.append((opaque_id(self._key, ordinal), text, metadata))
+            begin = end
+        return found if ordinals == upwards else found[::-1]
 
-    def name(self, ordinal: int) -> str:
-        """Returns the id that the program sees for a document."""
-        return opaque_id(self._key, ordinal)
+    def _bounds(self, first: int, count: int) -> tuple[int, ...]:
+        """Where text and metadata of documents begin, and where the last one ends."""
+        bounds = 2 * count + 1
+        data = os.pread(DOCUMENTS, _BOUND * bounds, DOCUMENTS_HEAD.size + 2 * _BOUND * first)
+        return struct.unpack(f"<{bounds}Q", data)
 
-    def size(self, ordinal: int) -> int:
-        """Returns the bytes of text and metadata together."""
-        begin, _, end = self._bounds(ordinal)
-        return end - begin
 
-    def metadata(self, ordinal: int) -> bytes:
-        """Returns the metadata as it stands in the file."""
-        _, middle, end = self._bounds(ordinal)
-        return os.pread(DOCUMENTS, end - middle, middle)
-
-    def _bounds(self, ordinal: int) -> tuple[int, int, int]:
-        begin, middle, end = BOUNDS.unpack(os.pread(DOCUMENTS, BOUNDS.size, DOCUMENTS_HEAD.size + 16 * ordinal))
-        return begin, middle, end
+def as_document(raw: Raw) -> Document:
+    """Make what the program is given."""
+    name, text, metadata = raw
+    return Document(name, text.decode("utf-8"), json.loads(metadata) if metadata else {})

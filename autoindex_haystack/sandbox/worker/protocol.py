@@ -28,9 +28,6 @@ uint32 length of each metadata (0: the document's own), then all texts and all m
 DOCUMENTS_HEAD = struct.Struct("<Q")
 """Head of the document file: number of documents. Then 2n + 1 uint64 bounds of text and metadata, then UTF-8 bytes."""
 
-BOUNDS = struct.Struct("<QQQ")
-"""Where a document's text begins, where its metadata begins, where it ends."""
-
 PAGE = 4096
 """Size of the shared page; its first 8 bytes are the document's ordinal plus 1, or 0 for none."""
 

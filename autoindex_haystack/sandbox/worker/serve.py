@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from .chunks import by_document, encode_metadata, encode_texts, to_json
-from .documents import Documents
+from .documents import Documents, as_document
 from .errors import Rejected, failure, kind
 from .isolation import isolate
 from .limits import limit_processor
@@ -32,6 +32,10 @@ from .protocol import (
 )
 
 
+_SAMPLED = 64
+"""Documents that are read at a time for ``calibrate``."""
+
+
 class Sample:
     """The documents that ``calibrate`` is given: read one after the other, as often as it likes.
 
@@ -47,9 +51,11 @@ class Sample:
         return len(self._ordinals)
 
     def __iter__(self) -> Iterator[Document]:
-        for ordinal in self._ordinals:
-            self._at(ordinal)
-            yield self._documents[ordinal]
+        for begin in range(0, len(self._ordinals), _SAMPLED):
+            part = self._ordinals[begin : begin + _SAMPLED]
+            for ordinal, raw in zip(part, self._documents.read(part), strict=True):
+                self._at(ordinal)
+                yield as_document(raw)
         self._at(None)
 
 
@@ -132,18 +138,20 @@ class Worker:
         counts: list[int] = []
         texts: list[bytes] = []
         metas: list[bytes] = []
+        raws = self._documents.read(ordinals)
         for begin in range(0, len(ordinals), batch):
-            part = ordinals[begin : begin + batch]
+            part, given = ordinals[begin : begin + batch], raws[begin : begin + batch]
             self._at(part[0])
-            docs = [self._documents[ordinal] for ordinal in part]
+            docs = [as_document(raw) for raw in given]
             reseed()
-            for ordinal, chunks in by_document(self._documents, part, self._program.preprocess(docs)):
+            returned = by_document([name for name, _, _ in given], self._program.preprocess(docs))
+            for ordinal, (_, text, own), chunks in zip(part, given, returned, strict=True):
                 self._at(ordinal)
-                most = max(self._limits["floor"], self._limits["document_growth"] * self._documents.size(ordinal))
+                most = max(self._limits["floor"], self._limits["document_growth"] * (len(text) + len(own)))
                 counts.append(len(chunks))
                 texts += encode_texts(chunks, self._limits["chunks"], most)
                 if metadata:
-                    metas += encode_metadata(chunks, self._documents.metadata(ordinal), most)
+                    metas += encode_metadata(chunks, own, most)
         self._at(None)
         lengths = (*counts, *map(len, texts), *(map(len, metas) if metadata else [0] * len(texts)))
         numbers = struct.pack(f"<{len(lengths)}I", *lengths)
