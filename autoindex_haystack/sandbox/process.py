@@ -73,7 +73,7 @@ class WorkerProcess:
         self.log = self._process.stderr.fileno()
         for descriptor in (self._commands, self.results, self.log):
             os.set_blocking(descriptor, False)
-        _widen(self._commands, 2 * len(_worker_code()))
+        _widen(self._commands, len(_worker_code()))
         _widen(self.results, _READ)
         self._buffer = bytearray()
         self._log = bytearray()

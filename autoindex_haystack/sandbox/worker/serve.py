@@ -31,7 +31,6 @@ from .protocol import (
     STATE,
 )
 
-
 _SAMPLED = 64
 """Documents that are read at a time for ``calibrate``."""
 
