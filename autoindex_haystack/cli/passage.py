@@ -1,12 +1,7 @@
-"""The piece of a text that shows why a query found it."""
-
-from bisect import bisect_left
+"""The piece of a text that shows why a query found it, ready to print."""
 
 from autoindex_haystack.cli.text import shortened
-from autoindex_haystack.retrieval.analyzers import pieces, tokenize
-
-_SEARCHED = 200_000
-"""Characters of a text that are looked at."""
+from autoindex_haystack.retrieval.passages import passage_start
 
 
 def passage(text: str, query: str, length: int = 160, analyzer: str = "bm25s") -> str:
@@ -18,17 +13,5 @@ def passage(text: str, query: str, length: int = 160, analyzer: str = "bm25s") -
     :param analyzer: The analyzer that found it.
     :returns: The piece on one line, with … where it was cut.
     """
-    words = set(tokenize(query, analyzer))
-    cut = pieces(text[:_SEARCHED], analyzer)
-    found = [(start, piece) for start, piece in cut if not words.isdisjoint(tokenize(piece, analyzer))]
-    starts = [start for start, _ in found]
-    best, most = 0, 0
-    for i, start in enumerate(starts):
-        end = bisect_left(starts, start + length * 3 // 4)
-        different = len({token.lower() for _, token in found[i:end]})
-        if different > most:
-            best, most = start, different
-    begin = max(0, best - length // 8)
-    if begin:
-        begin = text.find(" ", begin, best) + 1 or best
+    begin = passage_start(text, query, length, analyzer)
     return ("…" if begin else "") + shortened(text[begin:], length)

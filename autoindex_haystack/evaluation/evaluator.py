@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from autoindex_haystack.collection import Collection
 from autoindex_haystack.evaluation.diagnosis import Diagnosis, count_terms
+from autoindex_haystack.evaluation.lookup import Lookup
 from autoindex_haystack.evaluation.metrics import (
     DEPTH,
     OBJECTIVE,
@@ -39,6 +40,10 @@ from autoindex_haystack.sandbox import (
 
 Progress = Callable[[str, int, int], None]
 """Called with the name of the phase, how much of it is done and how much there is."""
+
+_TRIAL_DOCUMENTS = 200
+_TRIAL_SECONDS = 60.0
+"""What a trial run of a program looks at, and how long it may take."""
 
 
 @dataclass(frozen=True)
@@ -299,6 +304,38 @@ class Evaluator:
             allowed_imports=self._allowed_imports,
             isolation=self._isolation,
         )
+
+    def look_up(self, program: Program, *, state: Mapping[str, Any] | None = None) -> Lookup:
+        """Run a program once more and index its chunks, to search them by hand.
+
+        :param program: The program.
+        :param state: What it learned when it was evaluated.
+        :returns: The open index; to be closed by the caller.
+        :raises ProgramError: If the program fails or breaks a limit.
+        """
+        chunks, _ = self.run(program, state=state)
+        return Lookup(chunks, get_backend(self.backend).build(chunks, self.settings))
+
+    def try_out(self, program: Program) -> None:
+        """Run a program over some documents, to find most faults in a moment.
+
+        It calibrates on them, and its output must not depend on circumstances.
+
+        :param program: The program.
+        :raises ProgramError: If it fails.
+        """
+        program.check(self._allowed_imports)
+        documents = self.collection.documents
+        limits = replace(self._limits, seconds=min(_TRIAL_SECONDS, self._limits.seconds), corpus_growth=None)
+        how: dict[str, Any] = {
+            "limits": limits,
+            "allowed_imports": self._allowed_imports,
+            "isolation": self._isolation,
+        }
+        sample = documents[:: max(1, len(documents) // _TRIAL_DOCUMENTS)][:_TRIAL_DOCUMENTS]
+        with DocumentFile(sample) as file, ProgramRunner(program, file, **how) as runner:
+            learned = runner.calibrate()
+        check_stability(program, documents, state=learned, **how)
 
     def diagnose(
         self, program: Program, queries: Iterable[str], *, state: Mapping[str, Any] | None = None

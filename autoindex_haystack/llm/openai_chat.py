@@ -29,6 +29,7 @@ _OPTIONAL = {
     "temperature": ("temperature",),
     "max_completion_tokens": ("max_completion_tokens",),
     "max_tokens": ("max_tokens",),
+    "tool_choice": ("tool_choice",),
     "tools": ("tools", "tool_choice", "tool choice", "function call"),
 }
 """Parameters that a request can do without, with the words by which endpoints refuse them."""
@@ -161,11 +162,15 @@ class OpenAIChat:
                 }
                 for t in request.tools
             ]
+            if not request.may_call:
+                given["tool_choice"] = "none"
         if request.schema:
             form = {"name": request.schema.name, "schema": dict(request.schema.schema), "strict": True}
             given["response_format"] = {"type": "json_schema", "json_schema": form}
         if self._stream:
             given["stream_options"] = {"include_usage": True}
+        if "tools" in self._left_out:
+            given.pop("tool_choice", None)
         return {name: value for name, value in given.items() if name not in self._left_out}
 
     def _receive(self, request: Request, parameters: dict[str, Any], deadline: float | None) -> Reply:

@@ -78,6 +78,7 @@ class Recorded:
     :param source: A recording to answer from.
     :param ledger: Where calls are accounted, recorded ones too.
     :param redactor: Removes secrets from whatever is written, returned or raised.
+    :param name: The model's name, for who reads about the run.
     """
 
     def __init__(
@@ -88,7 +89,9 @@ class Recorded:
         source: Path | None = None,
         ledger: Ledger | None = None,
         redactor: Redactor | None = None,
+        name: str = "",
     ) -> None:
+        self.name = name
         self._model = model
         self._path = path
         self._source = source
@@ -112,6 +115,10 @@ class Recorded:
         reply = _REPLY.validate_python(exchange.reply)
         self.ledger.add(Call(exchange.role, reply.usage, exchange.seconds, reply.tries))
         return reply
+
+    def labels(self) -> set[str]:
+        """Returns the labels of all exchanges, recorded ones too."""
+        return self._asked | self._known.keys()
 
     def remember(self, label: str, look_up: Callable[[], Any]) -> Any:
         """Look something up once; a repeated run gets the same answer.

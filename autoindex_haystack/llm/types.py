@@ -54,6 +54,7 @@ class Request:
     :param role: Who asks, for the accounts.
     :param messages: The conversation so far.
     :param tools: Functions that the model may call.
+    :param may_call: Whether it may call them in this answer.
     :param schema: The form of the answer, where the endpoint can hold the model to one.
     :param max_tokens: The longest answer.
     :param seconds: Time that the call may take, tries and waiting included; no limit when not given.
@@ -63,6 +64,7 @@ class Request:
     role: str
     messages: Sequence[Message]
     tools: Sequence[Tool] = ()
+    may_call: bool = True
     schema: Schema | None = None
     max_tokens: int = 8192
     seconds: float | None = None
@@ -72,6 +74,7 @@ class Request:
         return {
             "messages": list(self.messages),
             "tools": [asdict(tool) for tool in self.tools],
+            "may_call": self.may_call,
             "schema": asdict(self.schema) if self.schema else None,
         }
 

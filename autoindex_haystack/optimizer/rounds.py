@@ -51,11 +51,15 @@ class Rounds:
 
         :param iteration: Its number, from 1.
         :returns: The adopted outcome, if any.
+        :raises SearchEnded: If the proposer cannot go on.
         """
         state = self._state(iteration)
         self._listen(Phase(f"iteration {iteration}: proposing"))
-        with self._trials.timed("propose"):
-            candidates = self._proposer.propose(state)[: self._settings.candidates]
+        try:
+            with self._trials.timed("propose"):
+                candidates = self._proposer.propose(state)[: self._settings.candidates]
+        finally:
+            self._trials.close_lookup()
         outcomes = self._try(candidates, iteration)
         better = improvements(outcomes, self._settings.tolerance)
         if len(better) > 1 and (combined := self._combine(state, outcomes, better)):
@@ -157,4 +161,6 @@ class Rounds:
             history=tuple(standing.history),
             check=lambda source: [str(problem) for problem in check_source(source, allowed)],
             diagnosis=lambda: self._trials.diagnose(incumbent, evaluation),
+            lookup=lambda: self._trials.look_up(incumbent, evaluation),
+            trial=self._trials.try_out,
         )

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from autoindex_haystack.collection import Collection, Split, load_collection, load_split, make_split
+from autoindex_haystack.errors import AutoIndexError
 from autoindex_haystack.evaluation import Evaluator
 from autoindex_haystack.files import refuse_existing, remove, replaced_at_the_end
 from autoindex_haystack.optimizer.events import BaselineEvaluated, IterationEnded, Listener, Phase, one_at_a_time
@@ -15,7 +16,7 @@ from autoindex_haystack.optimizer.settings import SearchSettings
 from autoindex_haystack.optimizer.standing import Standing
 from autoindex_haystack.optimizer.trials import Trials
 from autoindex_haystack.program import builtin_program
-from autoindex_haystack.proposers import CollectionView, Proposer
+from autoindex_haystack.proposers import CollectionView, Proposer, Reporting, SearchEnded
 from autoindex_haystack.runs import RunFolder, RunInfo, RunResult, RunSettings, installed_versions
 from autoindex_haystack.sandbox import layers_in_force
 
@@ -80,7 +81,7 @@ def optimize(
         isolation=settings.isolation,
     )
     with evaluator, replaced_at_the_end(out):
-        info = _run_info(collection, settings, proposer.name, key)
+        info = _run_info(collection, settings, proposer, key)
         folder = RunFolder.create(out, info, split)
         search = Search(collection, split, evaluator, proposer, settings, folder, listener)
         try:
@@ -89,7 +90,12 @@ def optimize(
             # Nothing has been learned yet that would be worth keeping.
             remove(out)
             raise
-        search.run()
+        try:
+            search.run()
+        except AutoIndexError:
+            if not search.has_history:
+                remove(out)
+            raise
         return search.finish()
 
 
@@ -124,6 +130,11 @@ class Search:
         self._trials = Trials(evaluator, split.validation, folder, settings, self._listen)
         self._began = time.monotonic()
 
+    @property
+    def has_history(self) -> bool:
+        """Whether any candidate was tried."""
+        return bool(self._standing.history)
+
     def start(self) -> None:
         """Evaluate the baseline."""
         baseline = builtin_program("full_document")
@@ -139,7 +150,11 @@ class Search:
         for iteration in range(1, settings.iterations + 1):
             if 1.0 - standing.evaluation.objective < settings.tolerance:
                 break  # Every relevant document is found: no candidate could count as an improvement.
-            adopted = rounds.play(iteration)
+            try:
+                adopted = rounds.play(iteration)
+            except SearchEnded as ended:
+                standing.notes.append(f"The search ended in iteration {iteration}: {ended}.")
+                break
             self._listen(IterationEnded(iteration, settings.iterations, adopted, standing.evaluation.objective))
         self._searching = time.monotonic() - began
 
@@ -153,6 +168,9 @@ class Search:
         result.seconds["total"] = time.monotonic() - self._began
         if result.tried:
             result.candidates_per_minute = 60 * result.tried / self._searching
+        if isinstance(self._proposer, Reporting):
+            result.notes += self._proposer.notes()
+            result.llm = self._proposer.account()
         self._folder.finish(result)
         return result
 
@@ -166,7 +184,7 @@ class Search:
         )
 
 
-def _run_info(collection: Collection, settings: SearchSettings, proposer: str, key: bytes) -> RunInfo:
+def _run_info(collection: Collection, settings: SearchSettings, proposer: Proposer, key: bytes) -> RunInfo:
     layers = layers_in_force(settings.isolation, limits=settings.limits, allowed_imports=settings.allowed_imports)
     return RunInfo(
         settings=RunSettings(
@@ -174,7 +192,8 @@ def _run_info(collection: Collection, settings: SearchSettings, proposer: str, k
             candidates=settings.candidates,
             seed=settings.seed,
             tolerance=settings.tolerance,
-            proposer=proposer,
+            proposer=proposer.name,
+            proposer_settings=proposer.settings() if isinstance(proposer, Reporting) else {},
             backend=settings.backend,
             bm25=settings.bm25,
             metadata_fields=collection.metadata_fields,

@@ -8,6 +8,7 @@ from functools import partial
 from autoindex_haystack.errors import ProgramError, SandboxError, SandboxUnavailable
 from autoindex_haystack.evaluation import Evaluation, Evaluator
 from autoindex_haystack.evaluation.diagnosis import Diagnosis
+from autoindex_haystack.evaluation.lookup import Lookup
 from autoindex_haystack.optimizer.events import CandidateAtRest, Listener, Phase
 from autoindex_haystack.optimizer.settings import SearchSettings
 from autoindex_haystack.optimizer.side_by_side import side_by_side
@@ -51,6 +52,7 @@ class Trials:
         self._listen = listener
         self._evaluations: dict[str, Evaluation] = {}
         self._diagnosis: tuple[str, Diagnosis] | None = None
+        self._lookup: Lookup | None = None
         self.seconds = dict.fromkeys(PHASES, 0.0)
 
     @property
@@ -174,6 +176,36 @@ class Trials:
                 found = self._evaluator.diagnose(program, self._queries, state=evaluation.state)
             self._diagnosis = program.sha256, found
         return self._diagnosis[1]
+
+    def look_up(self, program: Program, evaluation: Evaluation) -> Lookup:
+        """Open an index of a program's chunks; it stays open until :meth:`close_lookup`.
+
+        :param program: The program.
+        :param evaluation: Its evaluation.
+        :returns: The index.
+        """
+        if self._lookup is None:
+            self._listen(Phase("indexing to look things up"))
+            self._lookup = self._evaluator.look_up(program, state=evaluation.state)
+        return self._lookup
+
+    def close_lookup(self) -> None:
+        """Close what :meth:`look_up` opened."""
+        if self._lookup is not None:
+            self._lookup.close()
+            self._lookup = None
+
+    def try_out(self, source: str) -> str:
+        """Run a program over some documents.
+
+        :param source: Its source.
+        :returns: The error in full, with the program's own traceback; empty when there is none.
+        """
+        try:
+            self._evaluator.try_out(Program(source))
+        except ProgramError as error:
+            return str(error)
+        return ""
 
     @contextmanager
     def timed(self, phase: str) -> Iterator[None]:

@@ -1,5 +1,13 @@
 """Proposers: who suggests programs to the optimizer. They never run one."""
 
-from autoindex_haystack.proposers.base import Candidate, CollectionView, Outcome, Proposer, ProposerState
+from autoindex_haystack.proposers.base import (
+    Candidate,
+    CollectionView,
+    Outcome,
+    Proposer,
+    ProposerState,
+    Reporting,
+    SearchEnded,
+)
 
-__all__ = ["Candidate", "CollectionView", "Outcome", "Proposer", "ProposerState"]
+__all__ = ["Candidate", "CollectionView", "Outcome", "Proposer", "ProposerState", "Reporting", "SearchEnded"]

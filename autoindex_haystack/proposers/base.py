@@ -6,11 +6,12 @@ never runs a program; it may only ask ``state.check``.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from autoindex_haystack.collection import Document, Qrels
 from autoindex_haystack.evaluation import Evaluation
 from autoindex_haystack.evaluation.diagnosis import Diagnosis
+from autoindex_haystack.evaluation.lookup import Lookup
 from autoindex_haystack.program import Program
 
 
@@ -92,6 +93,10 @@ class ProposerState:
     :param check: The static check: a program's source to its problems, empty when there are none.
     :param diagnosis: Gives the diagnosis of the incumbent: why relevant documents are missed. The first call takes the
         time of running the incumbent over the corpus. None where it cannot be had.
+    :param lookup: Gives an index of the incumbent's chunks to search by hand, open while proposals are made. The first
+        call takes the time of running the incumbent over the corpus and indexing. None where it cannot be had.
+    :param trial: Runs a program's source over some documents in isolation, after the static check: the error in full,
+        empty when there is none. None where it cannot be had.
     """
 
     seed: int
@@ -104,6 +109,20 @@ class ProposerState:
     history: Sequence[Outcome] = field(default_factory=tuple)
     check: Callable[[str], list[str]] = lambda _: []
     diagnosis: Callable[[], Diagnosis] | None = None
+    lookup: Callable[[], Lookup] | None = None
+    trial: Callable[[str], str] | None = None
+
+
+class SearchEnded(Exception):
+    """Raised by a proposer that cannot go on. The search ends with the best program so far.
+
+    :param message: Why.
+    :param for_all: Whether another proposer must not go on either, as when a limit of the user's is reached.
+    """
+
+    def __init__(self, message: str, *, for_all: bool = False) -> None:
+        super().__init__(message)
+        self.for_all = for_all
 
 
 class Proposer(Protocol):
@@ -116,6 +135,7 @@ class Proposer(Protocol):
 
         :param state: What there is to know.
         :returns: At most ``state.number`` candidates; fewer, or none, when there is nothing left to try.
+        :raises SearchEnded: If there will never be any more.
         """
         ...
 
@@ -126,4 +146,21 @@ class Proposer(Protocol):
         :param improvements: Two or more outcomes, the best first.
         :returns: A candidate, or None when they cannot be joined.
         """
+        ...
+
+
+@runtime_checkable
+class Reporting(Protocol):
+    """A proposer that has something to tell beside its candidates."""
+
+    def settings(self) -> dict[str, Any]:
+        """Returns how it works, as JSON for ``run.json``."""
+        ...
+
+    def account(self) -> dict[str, Any]:
+        """Returns what it used of language models, as JSON for ``result.json``."""
+        ...
+
+    def notes(self) -> list[str]:
+        """Returns sentences for the user."""
         ...

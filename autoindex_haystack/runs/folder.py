@@ -31,6 +31,7 @@ class RunSettings(BaseModel):
     seed: int
     tolerance: float
     proposer: str
+    proposer_settings: dict[str, Any] = {}
     backend: str
     bm25: BM25Settings
     metadata_fields: tuple[str, ...] = ()
@@ -71,6 +72,7 @@ class RunResult(BaseModel):
     :param growth: Bytes of the learned program's chunks relative to the corpus.
     :param seconds: Wall-clock time by phase, that of candidates side by side added up, and ``total``.
     :param candidates_per_minute: How fast candidates were tried, from proposing to deciding.
+    :param llm: Calls, tokens, seconds and cost of a language model, in all and by role; None when none was asked.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -95,6 +97,7 @@ class RunResult(BaseModel):
     candidates_per_minute: float = 0.0
     isolation: list[str]
     notes: list[str]
+    llm: dict[str, Any] | None = None
 
 
 class RunFolder:

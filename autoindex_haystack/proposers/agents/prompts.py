@@ -1,0 +1,54 @@
+"""The prompts: templates in the folder ``prompts``, one file a message."""
+
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import jinja2
+
+_HEADER = ("{#-", "-#}")
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    return jinja2.Environment(
+        loader=jinja2.FileSystemLoader(folder()),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        autoescape=False,
+    )
+
+
+@cache
+def folder() -> Path:
+    """Returns the folder of the templates: in the installed package, or beside it in a checkout."""
+    package = Path(str(files("autoindex_haystack")))
+    inside = package / "prompts"
+    return inside if inside.is_dir() else package.parent / "prompts"
+
+
+def names() -> list[str]:
+    """Returns the names of all prompts; parts that others include are left out."""
+    return sorted(path.name.removesuffix(".md.j2") for path in folder().glob("[!_]*.md.j2"))
+
+
+def header(name: str) -> str:
+    """Returns the comment at a prompt's head, which says what it is for and what fills it.
+
+    :param name: The prompt's name.
+    """
+    text = (folder() / f"{name}.md.j2").read_text(encoding="utf-8")
+    begin, end = _HEADER
+    return " ".join(text.partition(begin)[2].partition(end)[0].split())
+
+
+def fill(name: str, **values: Any) -> str:
+    """Fill a prompt.
+
+    :param name: The prompt's name.
+    :param values: What its header asks for.
+    :returns: The text.
+    """
+    return _environment().get_template(f"{name}.md.j2").render(**values).strip()
