@@ -163,4 +163,5 @@ class Rounds:
             diagnosis=lambda: self._trials.diagnose(incumbent, evaluation),
             lookup=lambda: self._trials.look_up(incumbent, evaluation),
             trial=self._trials.try_out,
+            note=lambda evidence: self._folder.append({"record": "evidence", "iteration": iteration, **evidence}),
         )

@@ -97,6 +97,7 @@ class ProposerState:
         call takes the time of running the incumbent over the corpus and indexing. None where it cannot be had.
     :param trial: Runs a program's source over some documents in isolation, after the static check: the error in full,
         empty when there is none. None where it cannot be had.
+    :param note: Keeps a JSON object of evidence in the run folder, for people; nothing comes back from it.
     """
 
     seed: int
@@ -111,6 +112,7 @@ class ProposerState:
     diagnosis: Callable[[], Diagnosis] | None = None
     lookup: Callable[[], Lookup] | None = None
     trial: Callable[[str], str] | None = None
+    note: Callable[[dict[str, Any]], None] = lambda _: None
 
 
 class SearchEnded(Exception):

@@ -7,9 +7,10 @@ import pytest
 from autoindex_haystack.collection import Document
 from autoindex_haystack.evaluation import Evaluation
 from autoindex_haystack.program import Program, builtin_program, check_source
-from autoindex_haystack.proposers import CollectionView, Outcome, ProposerState
+from autoindex_haystack.proposers import Candidate, CollectionView, Outcome, ProposerState
 from autoindex_haystack.proposers.builtin import BuiltinProposer
-from autoindex_haystack.proposers.builtin.recipe import Step, read_recipe
+from autoindex_haystack.proposers.builtin.recipe import Recipe, Step, read_recipe
+from autoindex_haystack.proposers.builtin.render import render
 
 
 def evaluation(program, objective=0.5, rankings=None):
@@ -83,10 +84,42 @@ def test_changes_build_on_the_incumbent(state):
     adopted = outcome(first, 0.1, adopted=True)
     program = Program(first.source)
     later = replace(state, iteration=2, incumbent=program, evaluation=replace(state.evaluation), history=(adopted,))
-    kept = read_recipe(first.source).steps[0].transform
+    kept = {step.transform for step in read_recipe(first.source).steps}
     for candidate in BuiltinProposer().propose(later):
-        assert read_recipe(candidate.source).get(kept)
+        assert len(kept - {step.transform for step in read_recipe(candidate.source).steps}) <= 1
         assert candidate.parents == (program.sha256,)
+
+
+def test_each_step_of_an_adopted_program_is_tried_without(state):
+    steps = (Step.of("identifiers"), Step.of("hyphens"), Step.of("word_forms", documents=3, most=4, once=False))
+    first = Candidate(render(Recipe(steps)), "three steps", parents=(state.incumbent.sha256,))
+    history = [outcome(first, 0.1, adopted=True)]
+    left_out = set()
+    for iteration in range(2, 6):
+        later = replace(state, iteration=iteration, incumbent=Program(first.source), history=tuple(history))
+        for candidate in BuiltinProposer().propose(later):
+            recipe = read_recipe(candidate.source)
+            left_out |= set(steps) - set(recipe.steps) if len(recipe.steps) < len(steps) else set()
+            history.append(outcome(candidate, -0.01, iteration))
+    assert left_out == set(steps)
+
+
+def test_a_step_that_changed_nothing_is_not_tried_in_other_company(state):
+    idle = Candidate(render(Recipe((Step.of("hyphens"),))), "hyphens", parents=(state.incumbent.sha256,))
+    history = [replace(outcome(idle, 0.0), gain=0.0)]
+    seen = set()
+    for iteration in range(2, 40):
+        later = replace(state, number=8, iteration=iteration, history=tuple(history))
+        candidates = BuiltinProposer().propose(later)
+        if not candidates:
+            break
+        for candidate in candidates:
+            steps = tuple(s for s in read_recipe(candidate.source).steps if s.transform != "hyphens")
+            assert steps
+            assert steps not in seen
+            seen.add(steps)
+            history.append(outcome(candidate, -0.01, iteration))
+    assert len(seen) > 20
 
 
 def test_what_helped_before_is_tried_on_the_new_incumbent_first(state):
@@ -120,10 +153,6 @@ def test_combining_joins_the_steps_of_all_improvements(state):
 
 
 def test_combining_field_changes_keeps_both(state):
-    from autoindex_haystack.proposers import Candidate
-    from autoindex_haystack.proposers.builtin.recipe import Recipe
-    from autoindex_haystack.proposers.builtin.render import render
-
     plain = Step.of("fields", markup="record", title="Package", dropped=[], repeated={})
     changes = [plain.having(dropped=["Depends"]), plain.having(repeated={"Description": 2})]
     improvements = [outcome(Candidate(render(Recipe((step,))), "x"), 0.1) for step in changes]

@@ -1,7 +1,7 @@
 """The built-in proposer: composes programs from the library, guided by evidence and by what has worked; no LLM."""
 
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -9,43 +9,58 @@ from typing import Any
 from autoindex_haystack.program import Program
 from autoindex_haystack.proposers.base import Candidate, Outcome, ProposerState
 from autoindex_haystack.proposers.builtin.contrast import contrast_documents
-from autoindex_haystack.proposers.builtin.library import TRANSFORMS, compose, without
+from autoindex_haystack.proposers.builtin.experience import Experience
+from autoindex_haystack.proposers.builtin.forecast import Forecaster, is_plain
+from autoindex_haystack.proposers.builtin.library import compose
 from autoindex_haystack.proposers.builtin.moves import Move, moves
+from autoindex_haystack.proposers.builtin.plans import (
+    Judge,
+    Plan,
+    ablations,
+    additions,
+    bundles,
+    value_of,
+)
+from autoindex_haystack.proposers.builtin.priors import Priors
 from autoindex_haystack.proposers.builtin.profile import Profile, profile_corpus
 from autoindex_haystack.proposers.builtin.recipe import Recipe, Step, read_recipe
 from autoindex_haystack.proposers.builtin.render import render
 
-_RETRY = 20.0
-"""How much an earlier gain of 0.01 Recall@100 raises a move's score when it is tried on another incumbent: by 0.2."""
+_FORECAST = 16
+"""Moves that are forecast, those with the most promising evidence; the others are judged by that alone."""
 
-_SAME_KIND = 0.12
-"""What each further move of the same transform in one iteration loses, so that an iteration tries different things."""
+_SAME_KIND = 0.6
+"""Which share of its worth each further plan of the same transform in one round loses, so that a round is varied."""
 
 
 class BuiltinProposer:
     """Suggests programs without a language model and without a network.
 
-    It reads the corpus (markup, fields, titles, lengths, LaTeX, identifiers), compares relevant documents that are
-    missed with wrong ones that are ranked, tries the changes that this speaks for, tries again on a new incumbent what
-    helped before, and then refines what was adopted. It never suggests the same program twice.
+    It reads the corpus, asks why relevant documents are missed, forecasts by a small exact re-ranking what each change
+    would bring, and learns from every outcome how far to trust its forecasts. A round has bundles of changes that add
+    to one another, single changes, other parameters, and the incumbent with one step left out. It never suggests the
+    same program twice, nor one that is known to give the same output.
+
+    :param priors: What helped on other collections; the shipped table when not given.
     """
 
     name = "builtin"
 
+    def __init__(self, priors: Priors | None = None) -> None:
+        self._priors = Priors.shipped() if priors is None else priors
+        self._forecaster: tuple[object, Forecaster] | None = None
+
     def propose(self, state: ProposerState) -> list[Candidate]:
         """Suggest programs; see :class:`autoindex_haystack.proposers.Proposer`."""
-        recipe = read_recipe(state.incumbent.source) or Recipe()
+        incumbent = read_recipe(state.incumbent.source) or Recipe()
         profile = _profile(_Documents(state.collection.documents))
-        contrast = contrast_documents(state.collection, state.evaluation.rankings, profile)
-        scored = _with_experience(moves(recipe, profile, contrast), state.history)
-        tried = {outcome.candidate.sha256 for outcome in state.history} | {state.incumbent.sha256}
-        candidates: list[Candidate] = []
-        for move in _varied(scored):
-            candidate = _candidate(move.apply(recipe), move.step, move.reason, (state.incumbent.sha256,))
-            if len(candidates) < state.number and candidate.sha256 not in tried and not state.check(candidate.source):
-                tried.add(candidate.sha256)
-                candidates.append(candidate)
-        return candidates or _simplified(recipe, state, tried)
+        found = moves(incumbent, profile, contrast_documents(state.collection, state.evaluation.rankings, profile))
+        judge, plans = self._judge(state, incumbent, profile, found)
+        ranked = sorted((judge.expect(plan, forecast=False) for plan in plans), key=_order)
+        joined = list(bundles(judge, found, ranked))
+        left_out = sorted((judge.expect(plan) for plan in ablations(incumbent)), key=_order)
+        self._note(state, [*ranked, *joined, *left_out])
+        return list(_Round(state, judge.experience, incumbent).fill(ranked, joined, left_out))
 
     def combine(self, state: ProposerState, improvements: Sequence[Outcome]) -> Candidate | None:
         """Join improvements; see :class:`autoindex_haystack.proposers.Proposer`."""
@@ -69,6 +84,91 @@ class BuiltinProposer:
         parents = tuple(outcome.candidate.sha256 for outcome in improvements)
         return Candidate(source, f"together: {ideas}", f"each of {len(improvements)} changes helped alone", parents)
 
+    def _judge(
+        self, state: ProposerState, incumbent: Recipe, profile: Profile, found: Sequence[Move]
+    ) -> tuple[Judge, list[Plan]]:
+        """Forecast the moves that the evidence speaks for, and learn from the outcomes how far to trust that."""
+        forecaster = self._forecasts(state, incumbent)
+        plans = additions(found, incumbent)
+        if forecaster:
+            chosen = set(_spread(found, _FORECAST))
+            plans = [
+                replace(plan, forecast=forecaster.forecast(plan.recipe)) if i in chosen else plan
+                for i, plan in enumerate(plans)
+            ]
+        promised = {
+            move.step: value_of(plan.forecast) if plan.forecast else plan.guess
+            for move, plan in zip(found, plans, strict=True)
+        }
+        priors = self._priors.surplus(profile, state.collection.documents)
+        experience = Experience.of(state.history, state.baseline, promised, priors)
+        return Judge(incumbent, state.evaluation.growth, experience, forecaster), plans
+
+    def _forecasts(self, state: ProposerState, incumbent: Recipe) -> Forecaster | None:
+        """The forecaster of the incumbent; kept while the incumbent stays, since it always gives the same answers."""
+        if state.diagnosis is None or not state.collection.queries or not is_plain(incumbent):
+            return None
+        documents = _Documents(state.collection.documents)
+        key = (documents, state.incumbent.sha256, state.seed, *state.collection.queries)
+        if self._forecaster is None or self._forecaster[0] != key:
+            made = Forecaster(state.collection, state.diagnosis(), incumbent, state.evaluation.state, state.seed)
+            self._forecaster = key, made
+        return self._forecaster[1]
+
+    @staticmethod
+    def _note(state: ProposerState, plans: Iterable[Plan]) -> None:
+        """Keep the evidence: what each plan was forecast to do."""
+        rows = [
+            {"kind": p.kind, "transform": p.subject, "idea": p.idea, "expected": p.expected, **p.forecast.as_dict()}
+            for p in plans
+            if p.forecast
+        ]
+        if rows:
+            state.note({"forecasts": rows})
+
+
+class _Round:
+    """Fills one round with candidates.
+
+    :param state: The state.
+    :param experience: What the outcomes so far say.
+    :param incumbent: The incumbent's recipe.
+    """
+
+    def __init__(self, state: ProposerState, experience: Experience, incumbent: Recipe) -> None:
+        self._state = state
+        self._experience = experience
+        recipes = (read_recipe(outcome.candidate.source) for outcome in state.history)
+        self._known = {experience.canonical(recipe) for recipe in recipes if recipe is not None}
+        self._known |= {experience.canonical(incumbent), Recipe()}
+
+    def fill(self, ranked: Sequence[Plan], joined: Sequence[Plan], left_out: Sequence[Plan]) -> Iterable[Candidate]:
+        """Choose plans: bundles, then a quarter for what could be left out, then the best changes, varied."""
+        number = self._state.number
+        chosen: list[Candidate] = []
+        chosen += self._take(joined, min(2, max(1, number // 4)))
+        chosen += self._take(left_out, max(1, number // 4))
+        chosen += self._take(_varied(ranked), number - len(chosen))
+        chosen += self._take([*left_out, *joined], number - len(chosen))
+        return chosen[:number]
+
+    def _take(self, plans: Iterable[Plan], most: int) -> list[Candidate]:
+        """The first plans whose programs are new and valid."""
+        taken: list[Candidate] = []
+        for plan in plans:
+            if len(taken) >= most:
+                break
+            canonical = self._experience.canonical(plan.recipe)
+            if canonical in self._known:
+                continue
+            parents = (self._state.incumbent.sha256,)
+            candidate = Candidate(render(plan.recipe), plan.idea, plan.rationale, parents)
+            if self._state.check(candidate.source):
+                continue
+            self._known.add(canonical)
+            taken.append(candidate)
+        return taken
+
 
 class _Documents:
     """A sequence that compares by identity, so that a profile is made once for a corpus."""
@@ -88,63 +188,29 @@ def _profile(documents: _Documents) -> Profile:
     return profile_corpus(documents.documents)
 
 
-def _candidate(recipe: Recipe, step: Step, reason: str, parents: tuple[str, ...]) -> Candidate:
-    idea = TRANSFORMS[step.transform].idea(step.values)
-    return Candidate(render(recipe), idea, reason, parents)
+def _order(plan: Plan) -> tuple[float, str]:
+    return -plan.expected, plan.recipe.literal()
 
 
-def _with_experience(found: Sequence[Move], history: Sequence[Outcome]) -> list[Move]:
-    """Raise what helped on an earlier incumbent, lower what hurt, and lower transforms that only ever hurt."""
-    gains: dict[Step, float] = {}
-    by_transform: dict[str, list[float]] = defaultdict(list)
-    for outcome in history:
-        recipe, parent = read_recipe(outcome.candidate.source), _parent(outcome, history)
-        if recipe is None or outcome.combined:
-            continue
-        for step in _changed(recipe, parent):
-            gain = outcome.gain if outcome.gain is not None else -1.0
-            gains[step] = gain
-            by_transform[step.transform].append(gain)
-    return [_adjusted(move, gains, by_transform) for move in found]
-
-
-def _adjusted(move: Move, gains: Mapping[Step, float], by_transform: Mapping[str, Sequence[float]]) -> Move:
-    known = gains.get(move.step)
-    if known is not None:
-        reason = f"it changed Recall@100 by {known:+.4f} on another incumbent"
-        return replace(move, score=move.score + max(-1.0, _RETRY * known) - (0.1 if known <= 0 else 0.0), reason=reason)
-    others = by_transform.get(move.step.transform)
-    if others:
-        return replace(move, score=move.score + max(-0.3, min(0.3, _RETRY * max(others))))
-    return move
-
-
-def _parent(outcome: Outcome, history: Sequence[Outcome]) -> Recipe:
-    """The recipe that a candidate was made from; the empty one for the baseline."""
-    sources = {other.candidate.sha256: other.candidate.source for other in history}
-    source = sources.get(outcome.candidate.parents[0], "") if outcome.candidate.parents else ""
-    return read_recipe(source) or Recipe()
-
-
-def _varied(found: Sequence[Move]) -> list[Move]:
-    """Order moves so that those of the same transform do not crowd one iteration."""
-    seen: dict[str, int] = defaultdict(int)
-    varied = []
-    for move in sorted(found, key=lambda move: (-move.score, move.step.transform, move.step.parameters)):
-        varied.append(replace(move, score=move.score - _SAME_KIND * seen[move.step.transform]))
+def _spread(found: Sequence[Move], most: int) -> list[int]:
+    """The places of the moves to forecast: first of each transform, then second, in the order of their evidence."""
+    seen: Counter[str] = Counter()
+    turns = []
+    for i, move in enumerate(found):
+        turns.append((seen[move.step.transform] // 2, i))
         seen[move.step.transform] += 1
-    return sorted(varied, key=lambda move: (-move.score, move.step.transform, move.step.parameters))
+    return [i for _, i in sorted(turns)[:most]]
 
 
-def _simplified(recipe: Recipe, state: ProposerState, tried: set[str]) -> list[Candidate]:
-    """When nothing else is left: the incumbent without one of its steps."""
-    found = []
-    for step in recipe.steps:
-        source = render(without(recipe, step.transform))
-        if Program(source).sha256 not in tried:
-            idea = f"without this step: {TRANSFORMS[step.transform].idea(step.values)}"
-            found.append(Candidate(source, idea, "is the step still needed?", (state.incumbent.sha256,)))
-    return found[: state.number]
+def _varied(ranked: Sequence[Plan]) -> list[Plan]:
+    """Order plans so that those of the same transform do not crowd one round."""
+    seen: Counter[str] = Counter()
+    varied = []
+    for plan in ranked:
+        loss = _SAME_KIND * abs(plan.expected) * seen[plan.subject]
+        varied.append(replace(plan, expected=plan.expected - loss))
+        seen[plan.subject] += 1
+    return sorted(varied, key=_order)
 
 
 def _changed(recipe: Recipe, parent: Recipe) -> list[Step]:

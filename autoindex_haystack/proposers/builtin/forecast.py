@@ -1,0 +1,346 @@
+"""What a recipe would gain, before a program is evaluated: a small exact re-ranking of missed documents and rivals.
+
+The recipe's program is applied to the documents of a :mod:`pool <autoindex_haystack.proposers.builtin.pool>` and these
+are scored by BM25 with the index's statistics, as far as the sample shows how they change. Only the library's own
+functions run here, in this process; what anyone else wrote never does.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from autoindex_haystack.collection import Document
+from autoindex_haystack.evaluation.diagnosis import Diagnosis
+from autoindex_haystack.evaluation.metrics import DEPTH
+from autoindex_haystack.program import BasePreprocessor
+from autoindex_haystack.proposers.base import CollectionView
+from autoindex_haystack.proposers.builtin.library import TRANSFORMS
+from autoindex_haystack.proposers.builtin.pool import Pool, draw_pool
+from autoindex_haystack.proposers.builtin.recipe import Recipe
+from autoindex_haystack.proposers.builtin.render import render
+from autoindex_haystack.retrieval.analyzers import tokenize
+
+_CALIBRATED_ON = 6_000_000
+"""Characters of the corpus from which a forecast learns what a program would learn from all of it."""
+
+_LARGEST = 1_000
+"""Numbers in a recipe beyond this are not ours."""
+
+_PLAIN = re.compile(r"[\w .:*-]*")
+
+_TOP = 10
+"""Ranks that nDCG@10 looks at."""
+
+_ENOUGH = 5
+"""Chunks of the sample that must have a term before their change is taken for that of all."""
+
+_STEEPNESS = 4
+"""How soon a sampled rank around 100 counts as in or out; an estimated rank is not certain enough for a step."""
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """What a recipe would do, relative to the recipe it is compared with.
+
+    :param recall: Change of mean Recall@100.
+    :param ndcg: Change of mean nDCG@10.
+    :param reached: How many missed relevant documents would come in.
+    :param lost: How many found ones would drop out.
+    :param missed: How many are missed now.
+    :param growth: Tokens relative to those of the recipe it is compared with.
+    :param idle: Whether no document that was looked at changes.
+    """
+
+    recall: float
+    ndcg: float
+    reached: float
+    lost: float
+    missed: float
+    growth: float
+    idle: bool
+
+    def as_dict(self) -> dict[str, Any]:
+        """Returns the figures, ready for JSON."""
+        return asdict(self)
+
+    def __str__(self) -> str:
+        return (
+            f"forecast: {self.reached:.0f} of {self.missed:.0f} missed documents come in, {self.lost:.0f} drop out, "
+            f"Recall@100 {self.recall:+.3f}, nDCG@10 {self.ndcg:+.3f}"
+        )
+
+
+@dataclass(frozen=True)
+class _Pieces:
+    """The documents of the pool as a recipe represents them.
+
+    :param starts: int64, shape (documents + 1,): where each document's chunks begin.
+    :param lengths: float64, shape (chunks,): tokens.
+    :param postings: For each term the chunks that have it and how often.
+    :param digest: Tells two representations apart.
+    """
+
+    starts: NDArray[np.int64]
+    lengths: NDArray[np.float64]
+    postings: dict[str, tuple[NDArray[np.int64], NDArray[np.float64]]]
+    digest: int
+
+
+@dataclass(frozen=True)
+class _Relevant:
+    """The relevant documents of all queries, one entry each, in the order of the queries.
+
+    :param query: int64: the query's place.
+    :param weight: float64: how many documents it stands for.
+    :param grade: float64: its grade.
+    :param missed: bool: whether the incumbent misses it.
+    """
+
+    query: NDArray[np.int64]
+    weight: NDArray[np.float64]
+    grade: NDArray[np.float64]
+    missed: NDArray[np.bool_]
+
+    @classmethod
+    def of(cls, pool: Pool) -> "_Relevant":
+        rows = [(i, w, g, n in query.missed) for i, query in enumerate(pool.queries) for n, w, g in query.relevant]
+        query, weight, grade, missed = zip(*rows, strict=True) if rows else ((), (), (), ())
+        return cls(np.array(query, np.int64), np.array(weight), np.array(grade, np.float64), np.array(missed, bool))
+
+
+class Forecaster:
+    """Forecasts recipes against the incumbent's recipe.
+
+    :param view: The collection.
+    :param diagnosis: The incumbent's diagnosis.
+    :param incumbent: The incumbent's recipe.
+    :param state: What the incumbent learned from the whole corpus.
+    :param seed: Seed of the pool.
+    """
+
+    def __init__(
+        self,
+        view: CollectionView,
+        diagnosis: Diagnosis,
+        incumbent: Recipe,
+        state: Mapping[str, Any],
+        seed: int,
+    ) -> None:
+        self._view = view
+        self._index = diagnosis.postings
+        self._pool = draw_pool(view, diagnosis, seed)
+        # What is learned hardly depends on the other steps, so it is kept by the expression that learns it.
+        self._learned = {learn: state[name] for name, learn in _learns(incumbent).items() if name in state}
+        self._known: dict[Recipe, Forecast] = {}
+        self._place = {number: i for i, number in enumerate(self._pool.documents)}
+        self._sampled = np.array([self._place[number] for number in self._pool.sample], np.int64)
+        self._relevant = _Relevant.of(self._pool)
+        self._before = self._represent(incumbent)
+        self._ranks = self._rank(self._before)
+
+    def forecast(self, recipe: Recipe) -> Forecast:
+        """Forecast a recipe; asked again, it is not computed again.
+
+        :param recipe: The recipe.
+        :returns: What it would do.
+        :raises ValueError: If the recipe is not the library's own.
+        """
+        if recipe not in self._known:
+            self._known[recipe] = self._compare(self._represent(recipe))
+        return self._known[recipe]
+
+    def _compare(self, pieces: _Pieces) -> Forecast:
+        now, then, relevant = self._ranks, self._rank(pieces), self._relevant
+        return Forecast(
+            recall=self._recall(then) - self._recall(now),
+            ndcg=self._ndcg(then) - self._ndcg(now),
+            reached=float((relevant.weight * (relevant.missed & (then <= DEPTH))).sum()),
+            lost=float((relevant.weight * (~relevant.missed & (now <= DEPTH) & (then > DEPTH))).sum()),
+            missed=float((relevant.weight * relevant.missed).sum()),
+            growth=self._tokens(pieces) / max(1.0, self._tokens(self._before)),
+            idle=pieces.digest == self._before.digest,
+        )
+
+    def _recall(self, ranks: NDArray[np.float64]) -> float:
+        inside = (ranks <= DEPTH).astype(np.float64)
+        if not self._pool.whole:
+            inside = np.where(np.isfinite(ranks), 1 / (1 + (np.minimum(ranks, 1e6) / DEPTH) ** _STEEPNESS), 0.0)
+        found = self._by_query(self._relevant.weight * inside)
+        return float((found / [query.judged for query in self._pool.queries]).mean()) if len(found) else 0.0
+
+    def _ndcg(self, ranks: NDArray[np.float64]) -> float:
+        relevant = self._relevant
+        gains = np.where(ranks <= _TOP, relevant.weight * relevant.grade / np.log2(np.minimum(ranks, _TOP) + 1), 0.0)
+        found = self._by_query(gains)
+        best = np.zeros(len(found))
+        for i in range(len(best)):
+            mine = relevant.query == i
+            ideal = np.repeat(relevant.grade[mine], np.rint(relevant.weight[mine]).astype(np.int64))
+            ideal = np.sort(ideal)[::-1][:_TOP]
+            best[i] = (ideal / np.log2(np.arange(2, len(ideal) + 2))).sum()
+        return float((found / best).mean()) if len(found) else 0.0
+
+    def _by_query(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.bincount(self._relevant.query, values, len(self._pool.queries)).astype(np.float64)
+
+    def _represent(self, recipe: Recipe) -> _Pieces:
+        """Run a recipe's program on the documents of the pool and count."""
+        program = load_trusted(recipe)
+        program.state = self._learn(recipe, program)
+        terms, analyzer = self._pool.terms, self._view.analyzer
+        starts, digest = [0], 0
+        lengths: list[int] = []
+        found: dict[str, tuple[list[int], list[int]]] = {term: ([], []) for term in terms}
+        for number in self._pool.documents:
+            document = self._view.documents[number]
+            chunks = program.preprocess([Document(str(number), document.text, dict(document.metadata))])
+            for chunk in chunks:
+                tokens = tokenize(chunk.text, analyzer)
+                for term, count in Counter(token for token in tokens if token in terms).items():
+                    found[term][0].append(len(lengths))
+                    found[term][1].append(count)
+                lengths.append(len(tokens))
+            starts.append(len(lengths))
+            digest ^= hash((number, *(chunk.text for chunk in chunks)))
+        postings = {t: (np.array(c, np.int64), np.array(f, np.float64)) for t, (c, f) in found.items() if c}
+        return _Pieces(np.array(starts, np.int64), np.array(lengths, np.float64), postings, digest)
+
+    def _learn(self, recipe: Recipe, program: BasePreprocessor) -> dict[str, Any]:
+        """Returns what a recipe's program would learn: from the incumbent where that learned the same, else anew."""
+        learns = _learns(recipe)
+        if any(expression not in self._learned for expression in learns.values()):
+            found = program.calibrate(self._calibration())
+            for name, expression in learns.items():
+                self._learned.setdefault(expression, found[name])
+        return {name: self._learned[expression] for name, expression in learns.items()}
+
+    def _calibration(self) -> list[Document]:
+        """The sample of the corpus that stands for all of it."""
+        documents = self._view.documents
+        size = sum(len(document.text) for document in documents)
+        step = max(1, -(-size // _CALIBRATED_ON))
+        return list(documents[::step])
+
+    def _rank(self, pieces: _Pieces) -> NDArray[np.float64]:
+        """Returns the estimated rank of each relevant document; infinite for one that shares no term."""
+        chunks = max(1.0, self._index.chunks * self._rows(pieces) / max(1.0, self._rows(self._before)))
+        tokens = self._index.average * self._index.chunks * self._tokens(pieces) / max(1.0, self._tokens(self._before))
+        k1, b = self._index.settings.k1, self._index.settings.b
+        norms = k1 * (1 - b + b * pieces.lengths / max(1.0, tokens / chunks))
+        frequency = self._frequencies(pieces, chunks)
+        parts = {
+            term: np.log(1 + (chunks - frequency[term] + 0.5) / (frequency[term] + 0.5))
+            * counts
+            / (counts + norms[row])
+            for term, (row, counts) in pieces.postings.items()
+        }
+        ranks = np.full(len(self._relevant.query), np.inf)
+        done = 0
+        for query in self._pool.queries:
+            scores = np.zeros(len(norms))
+            for term in query.terms:
+                if term in parts:
+                    scores[pieces.postings[term][0]] += parts[term]
+            numbers = [number for number, *_ in query.relevant] + [number for number, _ in query.rivals]
+            best = self._best(pieces, scores)[[self._place[number] for number in numbers]]
+            weights = np.array([*(weight for _, weight, _ in query.relevant), *(weight for _, weight in query.rivals)])
+            for own in best[: len(query.relevant)]:
+                if own > 0:
+                    ranks[done] = 1 + weights[best > own].sum() + 0.5 * (weights[best == own].sum() - 1)
+                done += 1
+        return ranks
+
+    @staticmethod
+    def _best(pieces: _Pieces, scores: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Returns each document's best score: MaxP."""
+        found = np.zeros(len(pieces.starts) - 1)
+        filled = np.flatnonzero(np.diff(pieces.starts))
+        if len(filled):
+            found[filled] = np.maximum.reduceat(scores, pieces.starts[filled])
+        return found
+
+    def _rows(self, pieces: _Pieces) -> float:
+        """Chunks of the sample."""
+        return float(np.diff(pieces.starts)[self._sampled].sum())
+
+    def _tokens(self, pieces: _Pieces) -> float:
+        """Tokens of the sample."""
+        totals = np.r_[0.0, np.cumsum(pieces.lengths)][pieces.starts]
+        return float(np.diff(totals)[self._sampled].sum())
+
+    def _frequencies(self, pieces: _Pieces, chunks: float) -> dict[str, float]:
+        """In how many chunks each term stands: what the index says, changed as the sample changes."""
+        sampled = np.zeros(len(pieces.starts) - 1, bool)
+        sampled[self._sampled] = True
+        each = self._index.chunks / max(1.0, self._rows(self._before))
+        starts, vocabulary = self._index.postings.starts, self._index.postings.vocabulary
+        found = {}
+        for term in pieces.postings:
+            number = vocabulary.get(term)
+            known = 0 if number is None else int(starts[number + 1] - starts[number])
+            then, now = _inside(pieces, term, sampled), _inside(self._before, term, sampled)
+            if self._pool.whole:
+                frequency = then
+            elif now >= _ENOUGH:
+                frequency = known * then / now
+            else:
+                frequency = known + each * (then - now)
+            found[term] = min(max(frequency, 1.0), chunks)
+        return found
+
+
+def _inside(pieces: _Pieces, term: str, sampled: NDArray[np.bool_]) -> float:
+    """How many chunks of the sample have a term."""
+    if term not in pieces.postings:
+        return 0.0
+    owners = np.searchsorted(pieces.starts, pieces.postings[term][0], side="right") - 1
+    return float(sampled[owners].sum())
+
+
+def load_trusted(recipe: Recipe) -> BasePreprocessor:
+    """Make the object of a recipe's program, in this process.
+
+    :param recipe: A recipe of the library's transforms.
+    :returns: The object.
+    :raises ValueError: If a value of the recipe is not of the kind that the library's own moves have.
+    """
+    if not is_plain(recipe):
+        msg = "the recipe holds values that are not the library's own"
+        raise ValueError(msg)
+    namespace: dict[str, Any] = {"__name__": "recipe"}
+    exec(compile(render(recipe), "<recipe>", "exec"), namespace)  # Our own functions with plain values.
+    made = namespace["Preprocessor"]()
+    assert isinstance(made, BasePreprocessor)
+    return made
+
+
+def is_plain(recipe: Recipe) -> bool:
+    """Whether a recipe holds only known transforms with small numbers and plain names."""
+    return all(step.transform in TRANSFORMS and _plain(step.values) for step in recipe.steps)
+
+
+def _plain(value: Any) -> bool:
+    match value:
+        case dict():
+            return all(_plain(key) and _plain(item) for key, item in value.items())
+        case list():
+            return all(_plain(item) for item in value)
+        case str():
+            return _PLAIN.fullmatch(value) is not None
+        case bool() | None:
+            return True
+        case int() | float():
+            return 0 <= value <= _LARGEST
+        case _:
+            return False
+
+
+def _learns(recipe: Recipe) -> dict[str, str]:
+    """The expressions by which a recipe's program learns, by their key in the state."""
+    steps = [(TRANSFORMS[step.transform], step.values) for step in recipe.steps]
+    return {key: text for t, values in steps for key, text in t.learn(t.complete(values)).items()}

@@ -1,0 +1,177 @@
+"""Plans: recipes that could be tried next, and what each is expected to be worth."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from autoindex_haystack.proposers.builtin.experience import NDCG_WEIGHT, Experience
+from autoindex_haystack.proposers.builtin.forecast import Forecast, Forecaster
+from autoindex_haystack.proposers.builtin.library import TRANSFORMS, without
+from autoindex_haystack.proposers.builtin.moves import Move
+from autoindex_haystack.proposers.builtin.recipe import Recipe
+
+ADDITION, BUNDLE, ABLATION = "addition", "bundle", "ablation"
+
+_GUESS = 0.03
+"""What a move's score is worth where nothing can be forecast, each point above the score that promises nothing."""
+
+_NO_PROMISE = 0.3
+
+_GROWTH = 0.002
+"""What an index twice as large must earn."""
+
+_LARGEST = 2.9
+"""Beyond this growth of the index a candidate is seldom accepted."""
+
+_CURIOSITY = 0.25
+"""How much of the uncertainty counts in favour of a plan."""
+
+_LONGEST_BUNDLE, _TRIED_A_LEVEL = 5, 5
+_LEAST_GAIN, _LEAST_SHARE = 0.0015, 0.08
+"""What each further step of a bundle must be expected to add: so much, and so much of what the bundle has."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A recipe that could be tried.
+
+    :param recipe: The recipe.
+    :param kind: ``addition`` (also another parameter), ``bundle`` of several changes, or ``ablation``.
+    :param subject: The transform, for variety within a round.
+    :param idea: What it does differently.
+    :param reason: Why it should help.
+    :param guess: What it is worth where nothing can be forecast.
+    :param expected: What it is expected to be worth.
+    :param forecast: The forecast, where there is one.
+    """
+
+    recipe: Recipe
+    kind: str
+    subject: str
+    idea: str
+    reason: str
+    guess: float = 0.0
+    expected: float = 0.0
+    forecast: Forecast | None = None
+
+    @property
+    def rationale(self) -> str:
+        """Why it should help, with the forecast."""
+        return "; ".join(part for part in (self.reason, str(self.forecast or "")) if part)
+
+
+@dataclass(frozen=True)
+class Judge:
+    """Says what plans are expected to be worth.
+
+    :param incumbent: The incumbent's recipe.
+    :param growth: The incumbent's growth of the index.
+    :param experience: What the outcomes so far say.
+    :param forecaster: Forecasts recipes; None where that cannot be done.
+    """
+
+    incumbent: Recipe
+    growth: float
+    experience: Experience
+    forecaster: Forecaster | None
+
+    def expect(self, plan: Plan, *, forecast: bool = True) -> Plan:
+        """Returns a plan with what it is expected to be worth.
+
+        :param plan: The plan.
+        :param forecast: Whether it is forecast if it has not been.
+        """
+        found = self.forecaster.forecast(plan.recipe) if forecast and self.forecaster else plan.forecast
+        value = value_of(found) if found else plan.guess
+        correction, doubt = self.experience.adjust(plan.recipe, self.incumbent)
+        value += correction + _CURIOSITY * doubt
+        if found:
+            value -= _GROWTH * (found.growth - 1)
+            if found.growth * self.growth > _LARGEST:
+                value -= 0.05
+        return replace(plan, forecast=found, expected=value)
+
+
+def value_of(forecast: Forecast) -> float:
+    """Returns what a forecast promises, in the same units as an outcome's worth."""
+    return forecast.recall + NDCG_WEIGHT * forecast.ndcg
+
+
+def additions(moves: Sequence[Move], incumbent: Recipe) -> list[Plan]:
+    """Returns a plan for each move."""
+    return [
+        Plan(
+            move.apply(incumbent),
+            ADDITION,
+            move.step.transform,
+            TRANSFORMS[move.step.transform].idea(move.step.values),
+            move.reason,
+            _guess(move),
+        )
+        for move in moves
+    ]
+
+
+def ablations(incumbent: Recipe) -> list[Plan]:
+    """Returns a plan for each step of the incumbent, without it; none when it is the only one."""
+    if len(incumbent.steps) < 2:
+        return []
+    return [
+        Plan(
+            without(incumbent, step.transform),
+            ABLATION,
+            step.transform,
+            f"without this step: {TRANSFORMS[step.transform].idea(step.values)}",
+            "is the step still needed?",
+        )
+        for step in incumbent.steps
+    ]
+
+
+def bundles(judge: Judge, moves: Sequence[Move], ranked: Sequence[Plan]) -> Iterator[Plan]:
+    """Join several changes, each of which is expected to add to those before.
+
+    :param judge: Says what plans are worth.
+    :param moves: The moves, in the order of the plans made of them.
+    :param ranked: The plans of :func:`additions`, the best first.
+    :returns: The longest bundle first, then its beginnings down to two changes.
+    """
+    if not ranked:
+        return
+    of_recipe = {move.apply(judge.incumbent): move for move in moves}
+    order = [of_recipe[plan.recipe] for plan in ranked if plan.recipe in of_recipe and plan.expected > 0]
+    chain: list[Plan] = []
+    current, used = judge.incumbent, set[str]()
+    while len(chain) < _LONGEST_BUNDLE:
+        open_moves = _first_of_each([move for move in order if move.step.transform not in used])
+        tried = [judge.expect(_joined(current, move, chain)) for move in open_moves[:_TRIED_A_LEVEL]]
+        best = max(tried, key=lambda plan: plan.expected, default=None)
+        so_far = chain[-1].expected if chain else 0.0
+        if best is None or best.expected < so_far + max(_LEAST_GAIN, _LEAST_SHARE * so_far):
+            break
+        chain.append(best)
+        current = best.recipe
+        used.add(best.subject)
+    yield from reversed(chain[1:])
+
+
+def _joined(current: Recipe, move: Move, chain: Sequence[Plan]) -> Plan:
+    idea = TRANSFORMS[move.step.transform].idea(move.step.values)
+    together = f"{chain[-1].idea}; {idea}" if chain else idea
+    guess = (chain[-1].guess if chain else 0.0) + _guess(move)
+    reason = "each is expected to add to the others"
+    return Plan(move.apply(current), BUNDLE, move.step.transform, together, reason, guess)
+
+
+def _guess(move: Move) -> float:
+    return _GUESS * (move.score - _NO_PROMISE)
+
+
+def _first_of_each(moves: Sequence[Move]) -> list[Move]:
+    """At most two moves of each transform."""
+    seen: dict[str, int] = {}
+    kept = []
+    for move in moves:
+        seen[move.step.transform] = seen.get(move.step.transform, 0) + 1
+        if seen[move.step.transform] <= 2:
+            kept.append(move)
+    return kept

@@ -1,0 +1,105 @@
+"""What was tried changes what is expected: of the same step, of other parameters, in other company."""
+
+import json
+
+import pytest
+
+from autoindex_haystack.collection import Document
+from autoindex_haystack.evaluation import METRICS, Evaluation
+from autoindex_haystack.program import Program
+from autoindex_haystack.proposers import Candidate, Outcome
+from autoindex_haystack.proposers.builtin.experience import Experience
+from autoindex_haystack.proposers.builtin.priors import Priors, Row, fingerprint, kind_of
+from autoindex_haystack.proposers.builtin.profile import Profile, profile_corpus
+from autoindex_haystack.proposers.builtin.recipe import Recipe, Step
+from autoindex_haystack.proposers.builtin.render import render
+
+FORMS, MORE = (Step.of("word_forms", documents=3, most=most, once=False) for most in (4, 8))
+TITLE, HYPHENS = Step.of("title", times=2), Step.of("hyphens")
+NOTHING = Recipe()
+
+
+def evaluation(source, objective, size=1):
+    return Evaluation(Program(source).sha256, {}, dict.fromkeys(METRICS, objective), 1, size, 1.0, (), {}, {})
+
+
+BASELINE = evaluation("", 0.5)
+
+
+def tried(steps, objective, parent=BASELINE.program_sha256, size=2):
+    source = render(Recipe(tuple(steps)))
+    found = None if objective is None else evaluation(source, objective, size)
+    return Outcome(1, Candidate(source, "", parents=(parent,)), found)
+
+
+def surplus(history, steps, forecasts=None, priors=None):
+    experience = Experience.of(history, BASELINE, forecasts or {FORMS: 0.0, MORE: 0.0, TITLE: 0.0}, priors or {})
+    return experience.adjust(Recipe(tuple(steps)), NOTHING)[0]
+
+
+def test_without_outcomes_a_forecast_stands():
+    assert surplus([], [FORMS]) == 0.0
+
+
+@pytest.mark.parametrize("gain", [0.04, -0.04])
+def test_an_outcome_moves_its_step_most_and_other_parameters_less(gain):
+    history = [tried([FORMS], 0.5 + gain)]
+    own, other, apart = (surplus(history, [step]) * (1 if gain > 0 else -1) for step in (FORMS, MORE, TITLE))
+    assert own > other > 0.005
+    assert own == pytest.approx(1.25 * abs(gain), rel=0.1)
+    assert apart == pytest.approx(0.0, abs=1e-9)
+
+
+def test_an_outcome_as_forecast_changes_nothing():
+    assert surplus([tried([FORMS], 0.54)], [MORE], {FORMS: 0.05, MORE: 0.05}) == pytest.approx(0.0, abs=1e-9)
+
+
+def test_gains_that_were_not_adopted_are_expected_to_add_up():
+    history = [tried([FORMS], 0.53), tried([TITLE], 0.52)]
+    both = surplus(history, [TITLE, FORMS])
+    assert both == pytest.approx(surplus(history, [TITLE]) + surplus(history, [FORMS]))
+    assert both > 0.05
+
+
+def test_a_step_learns_from_the_company_in_which_it_was_tried():
+    history = [tried([FORMS], 0.56), tried([TITLE, FORMS], 0.53)]
+    assert surplus(history, [TITLE]) < -0.02
+
+
+def test_a_program_that_failed_is_not_expected_to_help():
+    assert surplus([tried([FORMS], None)], [FORMS]) < -0.03
+
+
+def test_what_changed_nothing_is_left_out_of_the_canonical_recipe():
+    first = tried([FORMS], 0.52)
+    history = [first, tried([HYPHENS, FORMS], 0.52, first.candidate.sha256), tried([TITLE], 0.5, size=3)]
+    experience = Experience.of(history, BASELINE, {}, {})
+    assert experience.idle == {HYPHENS}
+    assert experience.canonical(Recipe((HYPHENS, TITLE))) == Recipe((TITLE,))
+
+
+def test_priors_come_from_other_corpora_and_most_from_the_same_kind():
+    documents = [Document(str(i), f"words of text {i}") for i in range(30)]
+    others = [Document(str(i), f"other words {i}") for i in range(30)]
+    profile = profile_corpus(documents)
+    near, far = kind_of(profile), "another kind"
+    own = Row(fingerprint(documents), near, {"title": 0.5})
+    table = Priors((own, Row("a", near, {"lead": 0.03}), Row("b", far, {"lead": -0.03, "hyphens": 0.01})))
+    found = table.surplus(profile, documents)
+    assert set(found) == {"lead", "hyphens"}
+    assert found["lead"] > 0
+    assert 0 < found["hyphens"] < 0.01
+    assert "title" in table.surplus(profile, others)
+    assert kind_of(Profile(markup="xml", long=0.9)) == "xml long"
+
+
+def test_priors_move_what_is_expected():
+    assert surplus([], [FORMS], priors={"word_forms": 0.01}) == pytest.approx(0.01)
+
+
+def test_the_shipped_table_names_no_collection():
+    rows = Priors.shipped().rows
+    assert len({row.corpus for row in rows}) == len(rows)
+    for row in rows:
+        assert set(json.dumps(row.corpus)) <= set('"0123456789abcdef')
+        assert all(abs(value) < 0.1 for value in row.surplus.values())

@@ -1,0 +1,75 @@
+"""A forecast is what an evaluation finds where the corpus is read whole, and near it where it is sampled."""
+
+import pytest
+
+from autoindex_haystack.program import Program, builtin_program
+from autoindex_haystack.proposers.builtin import pool
+from autoindex_haystack.proposers.builtin.forecast import Forecaster, is_plain, load_trusted
+from autoindex_haystack.proposers.builtin.recipe import Recipe, Step
+from autoindex_haystack.proposers.builtin.render import render
+
+FORMS = Step.of("word_forms", documents=3, most=4, once=False, related=False)
+PASSAGES = Step.of("passages", words=10)
+LEAD = Step.of("lead", words=10, times=2)
+
+
+@pytest.fixture(scope="module")
+def diagnosis(bench):
+    return bench.evaluator.diagnose(builtin_program("full_document"), bench.collection.queries)
+
+
+@pytest.fixture(scope="module")
+def baseline(bench):
+    return bench.evaluator.evaluate(builtin_program("full_document"), bench.collection.queries)
+
+
+@pytest.mark.parametrize("steps", [(FORMS,), (PASSAGES,), (LEAD,), (LEAD, FORMS), (PASSAGES, FORMS)])
+def test_a_small_corpus_is_forecast_exactly(bench, diagnosis, baseline, steps):
+    forecast = Forecaster(bench.view, diagnosis, Recipe(), {}, 0).forecast(Recipe(steps))
+    evaluation = bench.evaluator.evaluate(Program(render(Recipe(steps))), bench.collection.queries)
+    assert forecast.recall == pytest.approx(evaluation.objective - baseline.objective, abs=1e-9)
+    assert forecast.ndcg == pytest.approx(evaluation.metrics["ndcg@10"] - baseline.metrics["ndcg@10"], abs=0.01)
+    found = [{q: {d for d, _ in e.rankings[q]} for q in e.rankings} for e in (baseline, evaluation)]
+    relevant = [(query, doc) for query, grades in bench.collection.qrels.items() for doc in grades]
+    assert forecast.reached == sum(doc in found[1][q] and doc not in found[0][q] for q, doc in relevant)
+    assert forecast.lost == sum(doc in found[0][q] and doc not in found[1][q] for q, doc in relevant)
+    assert forecast.missed == len(diagnosis.misses())
+
+
+def test_a_forecast_of_a_later_incumbent_is_relative_to_it(bench):
+    program = Program(render(Recipe((FORMS,))))
+    incumbent = bench.evaluator.evaluate(program, bench.collection.queries)
+    diagnosis = bench.evaluator.diagnose(program, bench.collection.queries, state=incumbent.state)
+    forecaster = Forecaster(bench.view, diagnosis, Recipe((FORMS,)), incumbent.state, 0)
+    assert forecaster.forecast(Recipe((FORMS,))).idle
+    both = bench.evaluator.evaluate(Program(render(Recipe((LEAD, FORMS)))), bench.collection.queries)
+    expected = both.objective - incumbent.objective
+    assert forecaster.forecast(Recipe((LEAD, FORMS))).recall == pytest.approx(expected, abs=1e-9)
+
+
+def test_a_sampled_corpus_shows_the_same_direction(bench, diagnosis, monkeypatch):
+    monkeypatch.setattr(pool, "CHARACTERS", 20_000)
+    forecaster = Forecaster(bench.view, diagnosis, Recipe(), {}, 0)
+    assert not forecaster._pool.whole
+    forecast = forecaster.forecast(Recipe((FORMS,)))
+    assert forecast.recall > 0.1
+    assert forecast.reached > forecast.lost
+    assert forecast == Forecaster(bench.view, diagnosis, Recipe(), {}, 0).forecast(Recipe((FORMS,)))
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        Step.of("passages", words='9) or open("/tmp/x", "w") or (9'),
+        Step.of("fields", markup="xml(text) or exit() or split_xml", title="", dropped=[], repeated={}),
+        Step.of("fields", markup="xml", title="", dropped=["it's"], repeated={}),
+        Step.of("title", times=10**9),
+        Step.of("fields", markup="xml", title="", dropped=[], repeated={"a": 10**9}),
+        Step.of("unheard_of"),
+    ],
+)
+def test_what_is_not_the_librarys_own_never_runs_here(step):
+    recipe = Recipe((step,))
+    assert not is_plain(recipe)
+    with pytest.raises(ValueError, match="not the library's own"):
+        load_trusted(recipe)
