@@ -27,6 +27,7 @@ COMMANDS = {
     "index": "Build an index that Haystack and `autoindex search` open.",
     "search": "Search an index for one query or a file of queries.",
     "crosscheck": "Compare the bm25s and the Lucene engine on the same chunks.",
+    "experiment": "Compare conditions over collections, seeds and splits, as tables and figures.",
     "verify": "Check a frozen component, or mend its pipelines after a move.",
     "doctor": "Check what this machine has and name the mending command.",
 }

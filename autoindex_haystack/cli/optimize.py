@@ -29,13 +29,7 @@ if TYPE_CHECKING:
 @options.allow_import_option
 @options.limits_options
 @options.workers_option
-@click.option(
-    "--jobs",
-    type=click.IntRange(min=1),
-    default=options.usable_cores,
-    show_default="the usable cores",
-    help="Candidates evaluated side by side, which share the worker processes. It changes no result.",
-)
+@options.jobs_option
 @options.sandbox_option
 @options.force_option
 @options.json_option

@@ -115,6 +115,14 @@ workers_option: Decorator[Any] = click.option(
     help="Worker processes in which the program runs.",
 )
 
+jobs_option: Decorator[Any] = click.option(
+    "--jobs",
+    type=click.IntRange(min=1),
+    default=usable_cores,
+    show_default="the usable cores",
+    help="Candidates evaluated side by side, which share the worker processes. It changes no result.",
+)
+
 program_option: Decorator[Any] = click.option(
     "--program",
     type=ProgramName(),

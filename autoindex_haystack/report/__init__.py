@@ -1,0 +1,5 @@
+"""Tables and plots for people and papers."""
+
+from autoindex_haystack.report.tables import as_csv, as_latex, as_markdown
+
+__all__ = ["as_csv", "as_latex", "as_markdown"]

@@ -1,0 +1,93 @@
+from pathlib import Path
+
+import pytest
+
+from autoindex_haystack.errors import RunError
+from autoindex_haystack.experiments.grid import cells_of, read_spec
+
+GOOD = """
+seeds = [0, 1]
+split_seeds = [0, 1, 2]
+[[collections]]
+path = "cranfield"
+[[collections]]
+path = "deep/npl"
+name = "NPL"
+split = "npl.json"
+[[conditions]]
+name = "full document"
+program = "builtin:full_document"
+[[conditions]]
+name = "mine"
+program = "mine.py"
+[[conditions]]
+name = "learned"
+search = { iterations = [5, 10], candidates = 4 }
+"""
+
+
+@pytest.fixture
+def read(tmp_path):
+    def write_and_read(text):
+        (tmp_path / "grid.toml").write_text(text)
+        return read_spec(tmp_path / "grid.toml")
+
+    return write_and_read
+
+
+def test_paths_are_relative_to_the_file_and_names_have_defaults(read, tmp_path):
+    spec = read(GOOD)
+    assert spec.name == "grid"
+    assert [(c.label, c.path) for c in spec.collections] == [
+        ("cranfield", tmp_path / "cranfield"),
+        ("NPL", tmp_path / "deep" / "npl"),
+    ]
+    assert spec.collections[1].split == tmp_path / "npl.json"
+    assert [c.program for c in spec.conditions[:2]] == ["builtin:full_document", str(tmp_path / "mine.py")]
+
+
+def test_lists_in_a_condition_stand_for_all_their_combinations(read):
+    spec = read(GOOD)
+    assert [(c.name, c.search) for c in spec.conditions[2:]] == [
+        ("learned/5", {"iterations": 5, "candidates": 4}),
+        ("learned/10", {"iterations": 10, "candidates": 4}),
+    ]
+
+
+def test_cells_are_all_combinations_and_fixed_programs_have_no_seed(read):
+    cells = list(cells_of(read(GOOD)))
+    # Two fixed programs and two searches with two seeds, on three splits and on one given split.
+    assert len(cells) == (2 + 2 * 2) * 3 + (2 + 2 * 2)
+    assert len({cell.key for cell in cells}) == len(cells)
+    assert {cell.seed for cell in cells if cell.condition.program} == {None}
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("seeds = [", "is no TOML"),
+        ("seeds = [0]", "collections: Field required"),
+        (GOOD.replace("[0, 1]", "[]", 1), "seeds: "),
+        (GOOD + 'more = "x"', r"conditions\.2\.more"),
+        (
+            GOOD.replace("candidates = 4", "candidate = 4"),
+            "'candidate' is no setting of a search; there are iterations",
+        ),
+        (GOOD.replace('"NPL"', '"cranfield"'), "the name 'cranfield' stands twice"),
+        (GOOD.replace('program = "mine.py"', 'program = "mine.py"\nmodel = "m"'), "'mine' has a program, so it has no"),
+    ],
+)
+def test_a_wrong_entry_is_named(read, text, named):
+    with pytest.raises(RunError, match=named):
+        read(text)
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(RunError, match=r"nowhere\.toml cannot be read"):
+        read_spec(tmp_path / "nowhere.toml")
+
+
+@pytest.mark.parametrize("name", ["readme_table", "paper_grid"])
+def test_the_examples_are_experiments(name):
+    spec = read_spec(Path(__file__).resolve().parents[3] / "examples" / f"{name}.toml")
+    assert len(list(cells_of(spec))) == {"readme_table": 7 * 3 * 3, "paper_grid": 8 * (2 + 3)}[name]
