@@ -57,8 +57,8 @@ def _draw_search(axis: "Axes", search: Sequence[Tried], colour: str) -> None:
     for adopted, found in points.items():
         if found:
             face = colour if adopted else "none"
-            x, y = zip(*found, strict=True)
-            axis.scatter(x, y, s=22, facecolors=face, edgecolors=colour, linewidths=0.9, zorder=2)
+            xs, ys = zip(*found, strict=True)
+            axis.scatter(xs, ys, s=22, facecolors=face, edgecolors=colour, linewidths=0.9, zorder=2)
     last = max((tried.iteration for tried in search), default=0) + 0.5
     axis.step(*zip(*line, (last, line[-1][1]), strict=True), where="post", color=colour, linewidth=1.2)
 
