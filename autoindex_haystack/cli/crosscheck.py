@@ -66,8 +66,9 @@ def command(
     Exit code 1 when anything is unexplained.
     """
     from autoindex_haystack.collection import load_collection
-    from autoindex_haystack.evaluation import Evaluator, resolve_program
-    from autoindex_haystack.evaluation.reachable import check_reachable, documents_with_token
+    from autoindex_haystack.evaluation import Evaluator, means, resolve_program
+    from autoindex_haystack.evaluation.reachable import check_reachable, chunks_with_token, documents_with_token
+    from autoindex_haystack.evaluation.readings import rank_and_score
     from autoindex_haystack.frozen import Certificate, write_certificate
     from autoindex_haystack.retrieval import Bm25sIndex, get_backend
     from autoindex_haystack.retrieval.parity import certify
@@ -81,26 +82,26 @@ def command(
     imports = (*resolved.settings.allowed_imports, *allowed_imports)
     with progress() as show:
         loaded = load_collection(collection, metadata_fields=fields, progress=show.documents)
-        queries = list(loaded.queries)
         with Evaluator(
             loaded, settings, limits=limits, workers=workers, allowed_imports=imports, isolation=isolation
         ) as evaluator:
-            chunks, state = evaluator.run(resolved.program, state=resolved.state, progress=show)
+            chunks, _ = evaluator.run(resolved.program, state=resolved.state, progress=show)
             reachable = documents_with_token(loaded.documents, settings.analyzer)
-            unreachable = check_reachable(reachable, chunks, settings.analyzer, limits.unreachable)
+            found = chunks_with_token(chunks, settings.analyzer)
+            unreachable = check_reachable(reachable, found, chunks.document_ids, limits.unreachable)
             show("indexing with both engines")
             with Bm25sIndex.build(chunks, settings) as one, lucene.build(chunks, settings) as other:
                 show("searching with both engines and the models between them")
                 parity = certify(one, other, chunks, loaded.queries)
                 metrics = {
-                    name: evaluator.score(resolved.program, index, chunks, queries, state, unreachable, {}).metrics
+                    name: means(rank_and_score(index, loaded.queries, loaded.qrels)[1])
                     for name, index in zip(ENGINES, (one, other), strict=True)
                 }
     certificate = Certificate(
         collection=loaded.name,
         program_sha256=resolved.program.sha256,
         bm25=settings,
-        queries=len(queries),
+        queries=len(loaded.queries),
         identical_top100_modelled=parity.count("identical"),
         rounding=parity.count("rounding"),
         unexplained=parity.unexplained,

@@ -10,7 +10,7 @@ from haystack import Document as HaystackDocument
 from autoindex_haystack.cli.output import Progress
 from autoindex_haystack.cli.stores import haystack_documents, new_store
 from autoindex_haystack.collection import Document
-from autoindex_haystack.evaluation.reachable import check_reachable, documents_with_token
+from autoindex_haystack.evaluation.reachable import check_reachable, chunks_with_token, documents_with_token
 from autoindex_haystack.frozen import FrozenComponent
 from autoindex_haystack.retrieval import BM25Settings
 from autoindex_haystack.sandbox import DocumentFile, Isolation, Limits, ProgramOutput, ProgramRunner
@@ -73,7 +73,8 @@ def build_index(
     ):
         output = runner.run(metadata=True, progress=lambda done: show("documents", done, len(documents)))
     reachable = documents_with_token(documents, settings.analyzer)
-    unreachable = check_reachable(reachable, output.chunks, settings.analyzer, limits.unreachable)
+    found = chunks_with_token(output.chunks, settings.analyzer)
+    unreachable = check_reachable(reachable, found, output.chunks.document_ids, limits.unreachable)
     store = new_store(folder, backend, settings)
     try:
         for done, chunks in _chunks(documents, output, component.program.sha256):

@@ -7,8 +7,9 @@ from autoindex_haystack.evaluation.evaluate import (
     evaluate,
     resolve_program,
 )
-from autoindex_haystack.evaluation.evaluator import Evaluation, Evaluator
+from autoindex_haystack.evaluation.evaluator import Evaluator
 from autoindex_haystack.evaluation.metrics import METRICS, OBJECTIVE, SMOOTH_RECALL, means, score_queries
+from autoindex_haystack.evaluation.outcome import Evaluation
 from autoindex_haystack.evaluation.run_file import write_per_query, write_run_file
 from autoindex_haystack.evaluation.significance import PairedDifference, paired_difference
 

@@ -1,10 +1,11 @@
-"""J(θ): run a program over the corpus, index its chunks, rank with the fixed retriever, score the queries."""
+"""J(θ): run a program over the corpus, rank its chunks with the fixed retriever, score the queries."""
 
+import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,31 +13,35 @@ from numpy.typing import NDArray
 from autoindex_haystack.collection import Collection
 from autoindex_haystack.evaluation.diagnosis import Diagnosis, count_terms
 from autoindex_haystack.evaluation.lookup import Lookup
-from autoindex_haystack.evaluation.metrics import (
-    DEPTH,
-    OBJECTIVE,
-    SMOOTH_DEPTH,
-    SMOOTH_RECALL,
-    PerQuery,
-    means,
-    score_queries,
-    smooth_recall,
-)
+from autoindex_haystack.evaluation.metrics import means
+from autoindex_haystack.evaluation.outcome import Begun, Evaluation
+from autoindex_haystack.evaluation.rankings import NamedRankings
 from autoindex_haystack.evaluation.reachable import check_reachable, documents_with_token
+from autoindex_haystack.evaluation.readings import ChunkReading, ExactReading, IndexReading
 from autoindex_haystack.program import Program
-from autoindex_haystack.retrieval import BM25Settings, ChunkTable, Index, Ranking, get_backend
+from autoindex_haystack.retrieval import BM25Settings, ChunkTable, get_backend
 from autoindex_haystack.retrieval.lucene_model import Departures
+from autoindex_haystack.retrieval.ranking import code_point_order
 from autoindex_haystack.sandbox import (
+    Block,
     DocumentFile,
     IsCancelled,
     Isolation,
     Limits,
-    ProgramOutput,
     ProgramRunner,
+    Spent,
     check_same_output,
     check_stability,
-    document_digests,
+    join_blocks,
 )
+
+if TYPE_CHECKING:
+    from autoindex_haystack.evaluation.exact import ExactEvaluator
+
+_EXACT_ANALYZERS = ("bm25s",)
+
+_WORTH_READING = 4_000_000
+"""Bytes of text, over all evaluations expected, from which on reading without an index pays for loading its code."""
 
 Progress = Callable[[str, int, int], None]
 """Called with the name of the phase, how much of it is done and how much there is."""
@@ -44,57 +49,6 @@ Progress = Callable[[str, int, int], None]
 _TRIAL_DOCUMENTS = 200
 _TRIAL_SECONDS = 60.0
 """What a trial run of a program looks at, and how long it may take."""
-
-
-@dataclass(frozen=True)
-class Evaluation:
-    """What a program achieved on a set of queries.
-
-    :param program_sha256: The program's hash.
-    :param scores: Query id to metric to value.
-    :param metrics: Metric to mean over the queries.
-    :param chunks: Number of chunks.
-    :param chunk_bytes: Their size in bytes of UTF-8.
-    :param growth: ``chunk_bytes`` relative to the titles and texts of the corpus.
-    :param unreachable: Ids of documents that had a token but have none in any chunk, so that no query finds them.
-    :param state: What the program learned from the corpus.
-    :param rankings: Query id to the best documents' ids and scores.
-    :param seconds: Wall-clock time by phase.
-    :param digests: uint64, shape (documents,): a hash of each document's chunks.
-    """
-
-    program_sha256: str
-    scores: PerQuery
-    metrics: dict[str, float]
-    chunks: int
-    chunk_bytes: int
-    growth: float
-    unreachable: tuple[str, ...]
-    state: dict[str, Any]
-    rankings: dict[str, list[tuple[str, float]]]
-    seconds: dict[str, float] = field(default_factory=dict)
-    digests: NDArray[np.uint64] = field(default_factory=lambda: np.empty(0, np.uint64), repr=False, compare=False)
-
-    @property
-    def objective(self) -> float:
-        """Mean Recall@100, what the search maximizes."""
-        return self.metrics[OBJECTIVE]
-
-
-@dataclass(frozen=True)
-class Begun:
-    """A program that has run over a part of the corpus, and may go on.
-
-    :param output: What it made of that part; the chunks stand in the order of the corpus.
-    :param state: What it learned from the whole corpus.
-    :param done: bool, shape (documents,): the part.
-    :param seconds: Wall-clock time by phase.
-    """
-
-    output: ProgramOutput
-    state: dict[str, Any]
-    done: NDArray[np.bool_]
-    seconds: dict[str, float]
 
 
 class Evaluator:
@@ -108,6 +62,9 @@ class Evaluator:
     :param allowed_imports: Modules that programs may import beside the usual ones.
     :param key: Key of the opaque ids that programs see; fresh when not given.
     :param isolation: ``full``, or ``process-only`` for workers that the kernel does not lock.
+    :param evaluations: How many evaluations are expected.
+    :param exact: Whether chunks are read without an index, which gives the same results. When not given, that is done
+        if it is possible and as much text is expected as to be worth it.
 
     ```python
     from autoindex_haystack.evaluation import Evaluator
@@ -129,6 +86,8 @@ class Evaluator:
         allowed_imports: Sequence[str] = (),
         key: bytes | None = None,
         isolation: Isolation = "full",
+        evaluations: int = 1,
+        exact: bool | None = None,
     ) -> None:
         self.collection = collection
         self.settings = settings
@@ -141,6 +100,12 @@ class Evaluator:
         self.layers: tuple[str, ...] = ()
         self._documents = DocumentFile(collection.documents)
         self._reachable = documents_with_token(collection.documents, settings.analyzer)
+        if exact is None:
+            possible = backend == "bm25s" and settings.analyzer in _EXACT_ANALYZERS
+            exact = possible and self.corpus_bytes * evaluations >= _WORTH_READING
+        self._reads = exact
+        self._exact: dict[tuple[str, ...], ExactEvaluator] = {}
+        self._lock = threading.Lock()
 
     def evaluate(
         self,
@@ -156,7 +121,7 @@ class Evaluator:
         """Evaluate a program; several threads may do so at a time.
 
         :param program: The program.
-        :param queries: Ids of the queries to score.
+        :param queries: Ids of the queries to score; those of ``begun``, if it is given.
         :param state: What a frozen component learned before; without it the program calibrates on this corpus.
         :param begun: What :meth:`begin` gave for the program: only the rest of the corpus is run over.
         :param workers: Worker processes, when it shall be another number than the evaluator's.
@@ -168,24 +133,42 @@ class Evaluator:
         """
         how: dict[str, Any] = {"workers": workers, "progress": progress, "cancelled": cancelled}
         if begun is None:
-            begun = self._run(program, range(len(self._documents)), state=state, **how)
+            begun = self._begin(program, tuple(queries), range(len(self._documents)), state=state, **how)
         elif not begun.done.all():
             begun = self._go_on(program, begun, **how)
-        chunks, learned, seconds = begun.output.chunks, begun.state, dict(begun.seconds)
-        unreachable = check_reachable(self._reachable, chunks, self.settings.analyzer, self._limits.unreachable)
-        began = time.monotonic()
-        if progress:
-            progress("indexing", 0, 0)
-        with get_backend(self.backend).build(chunks, self.settings) as index:
-            seconds["index"] = time.monotonic() - began
+        reading, seconds = begun.reading, dict(begun.seconds)
+
+        def tell(step: str) -> None:
             if progress:
-                progress("searching", 0, 0)
-            evaluation = self.score(program, index, chunks, list(queries), learned, unreachable, seconds)
-        return replace(evaluation, digests=document_digests(chunks))
+                progress(step, 0, 0)
+
+        began = time.monotonic()
+        found = reading.finish(tell)
+        seconds["scan"] = time.monotonic() - began
+        unreachable = check_reachable(self._reachable, found, self.collection.document_ids, self._limits.unreachable)
+        began = time.monotonic()
+        tell("ranking")
+        rankings, scores = reading.rank()
+        seconds["score"] = time.monotonic() - began
+        chunks, size = reading.size
+        return Evaluation(
+            program_sha256=program.sha256,
+            scores=scores,
+            metrics=means(scores),
+            chunks=chunks,
+            chunk_bytes=size,
+            growth=size / max(1, self.corpus_bytes),
+            unreachable=unreachable,
+            state=begun.state,
+            rankings=NamedRankings(begun.queries, rankings, self.collection.document_ids),
+            seconds=seconds,
+            digests=reading.digests,
+        )
 
     def begin(
         self,
         program: Program,
+        queries: Iterable[str],
         ordinals: NDArray[np.int64],
         *,
         workers: int | None = None,
@@ -195,6 +178,7 @@ class Evaluator:
         """Let a program calibrate on the whole corpus and run over a part of it; :meth:`evaluate` goes on from there.
 
         :param program: The program.
+        :param queries: Ids of the queries that it is to be scored on.
         :param ordinals: The documents of the part.
         :param workers: Worker processes, when it shall be another number than the evaluator's.
         :param progress: Called as the work goes on.
@@ -203,7 +187,8 @@ class Evaluator:
         :raises ProgramError: If the program fails or breaks a limit.
         :raises Cancelled: If it was called off.
         """
-        return self._run(program, ordinals.tolist(), workers=workers, progress=progress, cancelled=cancelled)
+        how: dict[str, Any] = {"workers": workers, "progress": progress, "cancelled": cancelled}
+        return self._begin(program, tuple(queries), ordinals.tolist(), **how)
 
     def run(
         self, program: Program, *, state: Mapping[str, Any] | None = None, progress: Progress | None = None
@@ -216,19 +201,23 @@ class Evaluator:
         :returns: The chunks and the state.
         :raises ProgramError: If the program fails or breaks a limit.
         """
-        begun = self._run(program, range(len(self._documents)), state=state, progress=progress)
-        return begun.output.chunks, begun.state
+        blocks: list[Block] = []
+        ordinals = range(len(self._documents))
+        learned, _, _ = self._run(program, blocks.append, ordinals, state=state, progress=progress)
+        return join_blocks(blocks, self.collection.document_ids)[0], learned
 
     def _run(
         self,
         program: Program,
+        take: Callable[[Block], object],
         ordinals: Sequence[int],
         *,
         state: Mapping[str, Any] | None = None,
         workers: int | None = None,
         progress: Progress | None = None,
         cancelled: IsCancelled | None = None,
-    ) -> Begun:
+    ) -> tuple[dict[str, Any], Spent, dict[str, float]]:
+        """Run a program over documents and hand out the blocks; returns its state, what it spent and the times."""
         program.check(self._allowed_imports)
         began = time.monotonic()
         learned = dict(state) if state is not None else None
@@ -244,12 +233,17 @@ class Evaluator:
                 isolation=self._isolation,
                 cancelled=cancelled,
             )
-            output = runner.run(ordinals=ordinals, progress=_told(progress, 0, len(ordinals)))
+            spent = runner.stream(take, ordinals=ordinals, progress=_told(progress, 0, len(ordinals)))
             self.layers = runner.layers
+        return learned, spent, {"calibrate": calibrated - began, "program": time.monotonic() - calibrated}
+
+    def _begin(self, program: Program, queries: tuple[str, ...], ordinals: Sequence[int], **how: Any) -> Begun:
+        """Run a program over a part of the corpus."""
+        reading = self._reading(queries)
+        learned, spent, seconds = self._run(program, reading.take, ordinals, **how)
         done = np.zeros(len(self._documents), np.bool_)
         done[np.asarray(ordinals, np.int64)] = True
-        seconds = {"calibrate": calibrated - began, "program": time.monotonic() - calibrated}
-        return Begun(output, learned, done, seconds)
+        return Begun(queries, reading, learned, done, spent, seconds)
 
     def _go_on(
         self,
@@ -266,11 +260,9 @@ class Evaluator:
         count = len(begun.done)
         with self._runner(program, begun.state, workers, cancelled) as runner:
             tell = _told(progress, count - len(left), count)
-            rest = runner.run(ordinals=left.tolist(), before=begun.output, progress=tell)
-        chunks = begun.output.chunks.merged(rest.chunks)
-        output = ProgramOutput(chunks, seconds=begun.output.seconds + rest.seconds)
+            spent = runner.stream(begun.reading.take, ordinals=left.tolist(), before=begun.spent, progress=tell)
         seconds = {**begun.seconds, "program": begun.seconds["program"] + time.monotonic() - began}
-        return Begun(output, begun.state, np.ones(count, np.bool_), seconds)
+        return replace(begun, done=np.ones(count, np.bool_), spent=spent, seconds=seconds)
 
     def _runner(
         self, program: Program, state: dict[str, Any] | None, workers: int | None, cancelled: IsCancelled | None
@@ -354,48 +346,17 @@ class Evaluator:
         postings = count_terms(chunks, texts.values(), self.settings, departures)
         return Diagnosis(postings, self.collection.documents, texts, self.collection.qrels)
 
-    def score(
-        self,
-        program: Program,
-        index: Index,
-        chunks: ChunkTable,
-        queries: Sequence[str],
-        state: dict[str, Any],
-        unreachable: tuple[str, ...],
-        seconds: dict[str, float],
-    ) -> Evaluation:
-        """Rank and score queries on an index of a program's chunks; see :meth:`evaluate`."""
-        began = time.monotonic()
-        texts = [self.collection.queries[query] for query in queries]
-        found = dict(zip(queries, index.search_documents(texts, SMOOTH_DEPTH), strict=True))
-        rankings = {query: self._named(ranking) for query, ranking in found.items()}
-        ranked = {query: [document for document, _ in ranking] for query, ranking in rankings.items()}
-        scores = score_queries(ranked, self.collection.qrels)
-        for query, ranking in found.items():
-            scores[query][SMOOTH_RECALL] = self._smooth_recall(query, ranking)
-        seconds["search"] = time.monotonic() - began
-        size = sum(map(_utf8_length, chunks.texts))
-        return Evaluation(
-            program_sha256=program.sha256,
-            scores=scores,
-            metrics=means(scores),
-            chunks=len(chunks),
-            chunk_bytes=size,
-            growth=size / max(1, self.corpus_bytes),
-            unreachable=unreachable,
-            state=state,
-            rankings=rankings,
-            seconds=seconds,
-        )
-
     @cached_property
     def corpus_bytes(self) -> int:
         """Bytes of all titles and texts."""
         return sum(_utf8_length(text) + _utf8_length(str(meta.get("title") or "")) for text, meta in self._texts())
 
     def close(self) -> None:
-        """Release the document file."""
+        """Release the document file and end all threads."""
         self._documents.close()
+        for exact in self._exact.values():
+            exact.close()
+        self._exact.clear()
 
     def __enter__(self) -> "Evaluator":
         return self
@@ -406,25 +367,18 @@ class Evaluator:
     def _texts(self) -> Iterable[tuple[str, Mapping[str, Any]]]:
         return ((document.text, document.metadata) for document in self.collection.documents)
 
-    def _named(self, ranking: Ranking) -> list[tuple[str, float]]:
-        """The best documents, as deep as the metrics look."""
-        ids = self.collection.document_ids
-        best = zip(ranking.ordinals[:DEPTH].tolist(), ranking.scores[:DEPTH].tolist(), strict=True)
-        return [(ids[d], s) for d, s in best]
+    def _reading(self, queries: tuple[str, ...]) -> ChunkReading:
+        """What takes the chunks of an evaluation."""
+        ids, qrels = self.collection.document_ids, self.collection.qrels
+        texts = {query: self.collection.queries[query] for query in queries}
+        if not self._reads:
+            return IndexReading(self.backend, self.settings, ids, texts, qrels)
+        with self._lock:
+            if queries not in self._exact:
+                from autoindex_haystack.evaluation.exact import ExactEvaluator
 
-    def _smooth_recall(self, query: str, ranking: Ranking) -> float:
-        relevant = self._relevant[query]
-        ranks = np.flatnonzero(np.isin(ranking.ordinals, relevant)) + 1
-        return smooth_recall(ranks, len(relevant))
-
-    @cached_property
-    def _relevant(self) -> dict[str, NDArray[np.int64]]:
-        """Query id to the ordinals of its relevant documents; -1 for those that are not in the corpus."""
-        ordinals = {document: i for i, document in enumerate(self.collection.document_ids)}
-        return {
-            query: np.array([ordinals.get(document, -1) for document, grade in grades.items() if grade > 0], np.int64)
-            for query, grades in self.collection.qrels.items()
-        }
+                self._exact[queries] = ExactEvaluator(texts, qrels, self.settings, ids, code_point_order(ids))
+        return ExactReading(self._exact[queries], len(ids))
 
 
 def _told(progress: Progress | None, before: int, total: int) -> Callable[[int], None] | None:

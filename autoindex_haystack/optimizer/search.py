@@ -79,6 +79,7 @@ def optimize(
         allowed_imports=settings.allowed_imports,
         key=key,
         isolation=settings.isolation,
+        evaluations=settings.iterations * settings.candidates,
     )
     with evaluator, replaced_at_the_end(out):
         info = _run_info(collection, settings, proposer, key)

@@ -16,7 +16,7 @@ from autoindex_haystack.program import Program
 from autoindex_haystack.runs import RunFolder
 from autoindex_haystack.sandbox import IsCancelled
 
-PHASES = ("propose", "diagnose", "calibrate", "program", "index", "search", "check again")
+PHASES = ("propose", "diagnose", "calibrate", "program", "scan", "score", "check again")
 """Where the time of a search goes. That of candidates side by side adds up."""
 
 

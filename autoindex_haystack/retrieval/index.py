@@ -21,6 +21,7 @@ from autoindex_haystack.retrieval import ranking
 from autoindex_haystack.retrieval.analyzers import tokenize
 from autoindex_haystack.retrieval.ranking import Hits, Ranking
 from autoindex_haystack.retrieval.settings import BM25Settings
+from autoindex_haystack.retrieval.texts import Utf8Texts
 
 ENTRY_POINT_GROUP = "autoindex_haystack.backends"
 
@@ -49,6 +50,11 @@ class ChunkTable:
     def __len__(self) -> int:
         return len(self.texts)
 
+    @property
+    def nbytes(self) -> int:
+        """Bytes of UTF-8 of all texts."""
+        return Utf8Texts.of(self.texts).nbytes
+
     @classmethod
     def of_texts(cls, texts: Sequence[str], document_ids: Sequence[str] | None = None) -> "ChunkTable":
         """Make a table of one chunk a document.
@@ -59,17 +65,6 @@ class ChunkTable:
         """
         ids = [str(i) for i in range(len(texts))] if document_ids is None else document_ids
         return cls(texts, np.arange(len(texts), dtype=np.int64), ids)
-
-    def merged(self, other: "ChunkTable") -> "ChunkTable":
-        """Join with the chunks of other documents of the same corpus.
-
-        :param other: A table with the same ``document_ids`` and chunks of none of the documents that have some here.
-        :returns: All chunks, documents in the order of ``document_ids``.
-        """
-        documents = np.concatenate([self.documents, other.documents])
-        order = np.argsort(documents, kind="stable")
-        texts = [*self.texts, *other.texts]
-        return ChunkTable([texts[i] for i in order.tolist()], documents[order], self.document_ids)
 
     def chunk_ids(self) -> list[str]:
         """Returns the id of each chunk: ``<doc_id>#<ordinal within the document>``."""

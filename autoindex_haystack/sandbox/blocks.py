@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autoindex_haystack.retrieval import ChunkTable
+from autoindex_haystack.retrieval.texts import Utf8Texts
 from autoindex_haystack.sandbox.limits import Limits
 from autoindex_haystack.sandbox.process import broken_protocol
 from autoindex_haystack.sandbox.worker import protocol
@@ -27,14 +28,14 @@ class Block:
     :param ordinals: The documents.
     :param allowed: int64, shape (documents,): bytes that the texts of each document's chunks may have.
     :param counts: uint32, shape (documents,): chunks of each document.
-    :param texts: The texts of all chunks.
+    :param texts: The texts of all chunks, as they came.
     :param metadata: The chunks' own metadata, None where it is the document's.
     """
 
     ordinals: Sequence[int]
     allowed: NDArray[np.int64]
     counts: NDArray[np.uint32] = field(default_factory=lambda: np.empty(0, np.uint32))
-    texts: list[str] = field(default_factory=list)
+    texts: Utf8Texts = field(default_factory=lambda: Utf8Texts.of(()))
     metadata: list[Metadata] = field(default_factory=list)
 
     def largest(self, limits: Limits) -> int:
@@ -60,11 +61,24 @@ class Block:
             middle = begin + int(lengths.sum(dtype=np.int64))
             if middle + int(meta.sum(dtype=np.int64)) != len(payload) or not self._within(lengths, limits):
                 raise broken_protocol()
-            self.texts = _cut(payload, begin, lengths)
+            self.texts = Utf8Texts.of_sizes(payload, begin, lengths.astype(np.int64))
             self.metadata = list(map(_parse, _cut(payload, middle, meta))) if meta.any() else [None] * len(meta)
         except (struct.error, ValueError, RecursionError) as error:
             raise broken_protocol() from error
         return middle - begin
+
+    @property
+    def owners(self) -> NDArray[np.int64]:
+        """int64, shape (chunks,): each chunk's document."""
+        return np.repeat(np.array(self.ordinals, np.int64), self.counts)
+
+    def texts_of(self, i: int) -> Utf8Texts:
+        """Returns the texts of a document's chunks.
+
+        :param i: Which document of the block, from 0 on.
+        """
+        end = int(self.counts[: i + 1].sum(dtype=np.int64))
+        return self.texts[end - int(self.counts[i]) : end]
 
     def _within(self, lengths: NDArray[np.uint32], limits: Limits) -> bool:
         """Whether the counts fit the lengths and keep the limits."""
@@ -95,20 +109,21 @@ def cut(ordinals: Sequence[int], sizes: NDArray[np.int64], limits: Limits) -> li
     return blocks
 
 
-def join(blocks: Sequence[Block], document_ids: Sequence[str]) -> tuple[ChunkTable, list[Metadata]]:
+def join_blocks(blocks: Sequence[Block], document_ids: Sequence[str]) -> tuple[ChunkTable, list[Metadata]]:
     """Join the results of blocks.
 
-    :param blocks: All blocks of a run.
+    :param blocks: All blocks of a run, in any order.
     :param document_ids: The ids of all documents.
     :returns: The chunks and their metadata, in the order of the document file.
     """
-    texts = [text for block in blocks for text in block.texts]
+    blocks = sorted(blocks, key=lambda block: min(block.ordinals))
+    texts = Utf8Texts.joined([block.texts for block in blocks])
     metadata = [own for block in blocks for own in block.metadata]
-    owners = [np.repeat(np.array(block.ordinals, np.int64), block.counts) for block in blocks]
+    owners = [block.owners for block in blocks]
     documents = np.concatenate(owners) if owners else np.empty(0, np.int64)
     if (np.diff(documents) < 0).any():
-        order = np.argsort(documents, kind="stable").tolist()
-        documents, texts, metadata = documents[order], [texts[i] for i in order], [metadata[i] for i in order]
+        order = np.argsort(documents, kind="stable")
+        documents, texts, metadata = documents[order], texts.taken(order), [metadata[i] for i in order.tolist()]
     return ChunkTable(texts, documents, document_ids), metadata
 
 

@@ -36,3 +36,18 @@ class Limits:
     def corpus_bytes(self, size: int) -> int | None:
         """Returns how many bytes all chunks of a corpus of ``size`` bytes may have together; None for any number."""
         return None if self.corpus_growth is None else max(self.floor, self.corpus_growth * size)
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What runs of one program over parts of a corpus have used of its limits.
+
+    :param seconds: Wall-clock time.
+    :param size: Bytes of all chunks.
+    """
+
+    seconds: float = 0.0
+    size: int = 0
+
+
+NOTHING_SPENT = Spent()

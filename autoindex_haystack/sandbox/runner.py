@@ -19,7 +19,7 @@ from autoindex_haystack.sandbox import blocks
 from autoindex_haystack.sandbox.blocks import Block, Metadata, parse_json
 from autoindex_haystack.sandbox.documents import DocumentFile
 from autoindex_haystack.sandbox.isolation import Isolation, checked_layers, lock_command
-from autoindex_haystack.sandbox.limits import Limits
+from autoindex_haystack.sandbox.limits import NOTHING_SPENT, Limits, Spent
 from autoindex_haystack.sandbox.process import WorkerProcess, broken_protocol
 from autoindex_haystack.sandbox.reports import Clocks, Reports
 from autoindex_haystack.sandbox.worker import protocol
@@ -59,6 +59,11 @@ class ProgramOutput:
     chunks: ChunkTable
     metadata: list[Metadata] = field(default_factory=list)
     seconds: float = 0.0
+
+    @property
+    def spent(self) -> Spent:
+        """What the run has used of the limits."""
+        return Spent(self.seconds, self.chunks.nbytes)
 
 
 class ProgramRunner:
@@ -141,7 +146,7 @@ class ProgramRunner:
         batch: int = 1,
         metadata: bool = False,
         progress: Progress | None = None,
-        before: ProgramOutput | None = None,
+        before: Spent = NOTHING_SPENT,
     ) -> ProgramOutput:
         """Run the program over the document file.
 
@@ -149,24 +154,52 @@ class ProgramRunner:
         :param batch: Documents a call of ``preprocess``.
         :param metadata: Whether to bring back the chunks' metadata.
         :param progress: Called with the number of documents done so far.
-        :param before: What an earlier run over other documents gave, when this one goes on with it: time and output
+        :param before: What earlier runs over other documents took, when this one goes on with them: time and output
             count towards the limits of the corpus together.
         :returns: The chunks, in the order of the file.
+        :raises ProgramError: If the program fails, breaks the contract or a limit; the message names the document.
+        """
+        began = time.monotonic()
+        pieces: list[Block] = []
+        how: dict[str, Any] = {"batch": batch, "metadata": metadata, "progress": progress}
+        self.stream(pieces.append, ordinals=ordinals, before=before, **how)
+        chunks, own = blocks.join_blocks(pieces, self.documents.document_ids)
+        return ProgramOutput(chunks, own if metadata else [], time.monotonic() - began)
+
+    def stream(
+        self,
+        take: Callable[[Block], object],
+        *,
+        ordinals: Sequence[int] | None = None,
+        batch: int = 1,
+        metadata: bool = False,
+        progress: Progress | None = None,
+        before: Spent = NOTHING_SPENT,
+    ) -> Spent:
+        """Run the program over the document file and hand out its chunks as they come; see :meth:`run`.
+
+        :param take: Called with each block of documents when it is done, in this thread, while workers go on. Blocks
+            come in the order in which they are finished.
+        :param ordinals: The documents to run over, each once, in any order; all when not given.
+        :param batch: Documents a call of ``preprocess``.
+        :param metadata: Whether to bring back the chunks' metadata.
+        :param progress: Called with the number of documents done so far.
+        :param before: What earlier runs over other documents took, when this one goes on with them: time and output
+            count towards the limits of the corpus together.
+        :returns: What all of them took.
         :raises ProgramError: If the program fails, breaks the contract or a limit; the message names the document.
         """
         with self._lock:
             began = time.monotonic()
             self._start()
             chosen = range(len(self.documents)) if ordinals is None else ordinals
-            spent = _Spent.of(before)
-            pieces = blocks.cut(chosen, self.documents.sizes, self._limits)
+            waiting = deque(blocks.cut(chosen, self.documents.sizes, self._limits))
             try:
-                self._work(pieces, {"batch": batch, "metadata": metadata}, progress, spent)
+                size = self._work(waiting, {"batch": batch, "metadata": metadata}, take, progress, before)
             except BaseException:
                 self._stop()
                 raise
-            chunks, own = blocks.join(pieces, self.documents.document_ids)
-            return ProgramOutput(chunks, own if metadata else [], time.monotonic() - began)
+            return Spent(before.seconds + time.monotonic() - began, size)
 
     def close(self) -> None:
         """End the workers. A later call starts new ones."""
@@ -225,13 +258,19 @@ class ProgramRunner:
                 raise SandboxUnavailable(msg) from error
             self.layers = checked_layers(answer, self._isolation)
 
-    def _work(self, pieces: list[Block], options: dict[str, Any], progress: Progress | None, spent: "_Spent") -> None:
-        """Hand out blocks and take results until all are done."""
-        waiting = deque(pieces)
+    def _work(
+        self,
+        waiting: deque[Block],
+        options: dict[str, Any],
+        take: Callable[[Block], object],
+        progress: Progress | None,
+        before: Spent,
+    ) -> int:
+        """Hand out blocks and take results until all are done; returns the bytes of all texts, also of those before."""
         in_hand: dict[WorkerProcess, deque[Block]] = {process: deque() for process in self._workers}
-        clocks = Clocks(self._limits, by_document=True, spent=spent.seconds)
+        clocks = Clocks(self._limits, by_document=True, spent=before.seconds)
         allowed = self._limits.corpus_bytes(int(self.documents.sizes.sum()))
-        total, done = spent.size, 0
+        total, done = before.size, 0
         with selectors.DefaultSelector() as selector:
             for process in self._workers:
                 selector.register(process.results, selectors.EVENT_READ, (process, True))
@@ -252,6 +291,7 @@ class ProgramRunner:
                     for payload in self._block_frames(process, in_hand[process]):
                         block = in_hand[process].popleft()
                         total += block.fill(payload, self._limits)
+                        take(block)
                         done += len(block.ordinals)
                         if progress:
                             progress(done)
@@ -261,6 +301,7 @@ class ProgramRunner:
                 for process, held in in_hand.items():
                     if held and (limit := clocks.expired(process)):
                         raise self._reports.expired(process, limit)
+        return total
 
     def _block_frames(self, process: WorkerProcess, held: deque[Block]) -> list[bytes]:
         """Take the blocks that a worker has finished; an error of the program is raised."""
@@ -314,20 +355,6 @@ class ProgramRunner:
     @property
     def _reports(self) -> Reports:
         return Reports(self.documents.document_ids)
-
-
-@dataclass(frozen=True)
-class _Spent:
-    """What an earlier run has used of the limits: seconds, and bytes of its chunks."""
-
-    seconds: float = 0.0
-    size: int = 0
-
-    @classmethod
-    def of(cls, output: ProgramOutput | None) -> "_Spent":
-        if output is None:
-            return cls()
-        return cls(output.seconds, sum(len(text.encode("utf-8")) for text in output.chunks.texts))
 
 
 def _parse_answer(payload: bytes) -> dict[str, Any]:

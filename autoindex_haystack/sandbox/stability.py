@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -12,8 +11,7 @@ from numpy.typing import NDArray
 from autoindex_haystack.collection.types import Document
 from autoindex_haystack.errors import ProgramError
 from autoindex_haystack.program import Program
-from autoindex_haystack.retrieval import ChunkTable
-from autoindex_haystack.sandbox.blocks import Metadata
+from autoindex_haystack.sandbox.blocks import Block, Metadata
 from autoindex_haystack.sandbox.documents import DocumentFile
 from autoindex_haystack.sandbox.isolation import Isolation
 from autoindex_haystack.sandbox.limits import Limits
@@ -90,17 +88,21 @@ def _by_document(output: ProgramOutput, count: int) -> list[list[tuple[str, Meta
     return grouped
 
 
-def document_digests(chunks: ChunkTable) -> NDArray[np.uint64]:
-    """Hash the chunk texts of each document.
+def document_digests(block: Block) -> NDArray[np.uint64]:
+    """Hash the chunk texts of each document of a block.
 
-    :param chunks: The chunks of a corpus.
+    :param block: A block that is done.
     :returns: uint64, shape (documents,): equal where a document's chunks are equal, in their order.
     """
-    bounds = np.searchsorted(chunks.documents, np.arange(len(chunks.document_ids) + 1)).tolist()
-    texts = chunks.texts
-    # Lengths in between, so that no two lists of texts give the same bytes.
-    rows = (b"".join(_framed(text) for text in texts[begin:end]) for begin, end in pairwise(bounds))
-    return np.fromiter(map(xxhash.xxh3_64_intdigest, rows), np.uint64, len(chunks.document_ids))
+    ends = np.cumsum(block.counts, dtype=np.int64)
+    firsts = ends - block.counts
+    bounds = block.texts.bounds
+    data, sizes = block.texts.data.data, block.texts.sizes.data
+    digest = xxhash.xxh3_64_intdigest
+    # Sizes count too, so that no two lists of texts give the same bytes.
+    rows = zip(firsts.tolist(), ends.tolist(), bounds[firsts].tolist(), bounds[ends].tolist(), strict=True)
+    found = (digest(data[begin:end], digest(sizes[first:last])) for first, last, begin, end in rows)
+    return np.fromiter(found, np.uint64, len(block.counts))
 
 
 def check_same_output(
@@ -134,30 +136,27 @@ def check_same_output(
         if runner.calibrate() != state:
             msg = "calibrate learned something else from the same corpus; make it depend on the documents alone"
             raise ProgramError(msg)
-        output = runner.run(ordinals=range(len(file) - 1, -1, -1), batch=_BATCH)
-    differing = np.flatnonzero(document_digests(output.chunks) != digests)
-    if not len(differing):
+        changed: dict[int, str] = {}
+
+        def compare(block: Block) -> None:
+            ordinals = np.array(block.ordinals)
+            differing = np.flatnonzero(document_digests(block) != digests[ordinals])
+            changed.update((int(ordinals[i]), "") for i in differing)
+            if len(differing) and (first := ordinals[differing].min()) == min(changed):
+                changed[int(first)] = "\n".join(block.texts_of(block.ordinals.index(int(first))))
+
+        runner.stream(compare, ordinals=range(len(file) - 1, -1, -1), batch=_BATCH)
+    if not changed:
         return
-    first = int(differing[0])
-    again = "\n".join(_texts_of(output.chunks, first))
+    first = min(changed)
     with ProgramRunner(program, file, state=state, **how) as runner:
         before = "\n".join(runner.run(ordinals=range(first, first + 1)).chunks.texts)
     document_id = file.document_ids[first]
     msg = (
-        f"the program's output for {len(differing):,} documents changes with ids, batch, order, hash seed or time; "
-        f"the first is {document_id}: {_difference(before, again)}"
+        f"the program's output for {len(changed):,} documents changes with ids, batch, order, hash seed or time; "
+        f"the first is {document_id}: {_difference(before, changed[first])}"
     )
     raise ProgramError(msg, document_id=document_id)
-
-
-def _texts_of(chunks: ChunkTable, ordinal: int) -> list[str]:
-    begin, end = np.searchsorted(chunks.documents, [ordinal, ordinal + 1]).tolist()
-    return list(chunks.texts[begin:end])
-
-
-def _framed(text: str) -> bytes:
-    data = text.encode("utf-8")
-    return len(data).to_bytes(8, "little") + data
 
 
 def _difference(one: str, other: str) -> str:

@@ -213,7 +213,7 @@ def test_an_interrupted_search_leaves_no_work_behind(collection, tmp_path):
 def test_where_the_time_went_is_told(collection, tmp_path):
     result, _ = search(collection, tmp_path / "run", Scripted([STEMS, SAME]))
     assert set(result.seconds) == {*PHASES, "total"}
-    assert all(result.seconds[phase] > 0 for phase in ("calibrate", "program", "index", "search", "check again"))
+    assert all(result.seconds[phase] > 0 for phase in ("calibrate", "program", "scan", "score", "check again"))
     assert sum(result.seconds.values()) <= 2 * result.seconds["total"]
     assert 0 < result.candidates_per_minute < 60 * result.tried / result.seconds["program"] * 10
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from autoindex_haystack import program as contract
 from autoindex_haystack.errors import Cancelled, ProgramError
 from autoindex_haystack.program import Document, Program, builtin_program
-from autoindex_haystack.sandbox import DocumentFile, Limits, ProgramRunner
+from autoindex_haystack.sandbox import DocumentFile, Limits, ProgramRunner, Spent
 from autoindex_haystack.sandbox.worker import program as worker
 
 from .conftest import DOCUMENTS, SHORT, program
@@ -121,8 +121,8 @@ def test_a_run_that_goes_on_with_another_has_what_is_left_of_the_limits_of_the_c
     before = run(tripled, documents, {"ordinals": [0, 2]}, limits=limits)
     assert len(run(tripled, documents, {"ordinals": [1]}, limits=limits).chunks) == 1
     with pytest.raises(ProgramError, match="more than 80,000 bytes for the corpus"):
-        run(tripled, documents, {"ordinals": [1], "before": before}, limits=limits)
-    late = dataclasses.replace(before, chunks=before.chunks.of_texts([]), seconds=SHORT.seconds + 1)
+        run(tripled, documents, {"ordinals": [1], "before": before.spent}, limits=limits)
+    late = Spent(SHORT.seconds + 1)
     with pytest.raises(ProgramError, match="longer than 20 seconds"):
         run(program("while True: pass"), documents, {"before": late})
 

@@ -1,0 +1,72 @@
+"""The exact evaluator: rankings of a fixed set of queries without an index, at the speed of reading.
+
+Of all chunks only the lengths and the postings of the queries' terms are needed. They are found in one pass over the
+bytes, by compiled code, while the program still runs; scores, order and metrics are those of the bm25s engine.
+Nothing here knows of programs. Importing it loads numba.
+"""
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+from numpy.typing import NDArray
+
+from autoindex_haystack.evaluation.exact.judgments import Judgments
+from autoindex_haystack.evaluation.exact.scan import Reading, Scan, WordScanner, cores
+from autoindex_haystack.evaluation.exact.scoring import Scorer
+from autoindex_haystack.evaluation.exact.terms import QueryTerms
+from autoindex_haystack.evaluation.metrics import SMOOTH_DEPTH, PerQuery
+from autoindex_haystack.retrieval import BM25Settings, Ranking
+
+__all__ = ["ExactEvaluator", "Reading", "Scan"]
+
+
+class ExactEvaluator:
+    """Scores chunks of one corpus for a fixed set of queries. Close it after use.
+
+    :param queries: Query id to text.
+    :param qrels: Query id to document id to grade, for these queries.
+    :param settings: BM25 parameters; the analyzer is ``bm25s``.
+    :param document_ids: The ids of all documents.
+    :param document_order: int64, shape (documents,): rank of each document's id by code point.
+    """
+
+    def __init__(
+        self,
+        queries: Mapping[str, str],
+        qrels: Mapping[str, Mapping[str, int]],
+        settings: BM25Settings,
+        document_ids: Sequence[str],
+        document_order: NDArray[np.int64],
+    ) -> None:
+        terms = QueryTerms.of(list(queries.values()), settings.analyzer)
+        judged = {document for query in queries for document in qrels[query]}
+        ordinals = {document: i for i, document in enumerate(document_ids) if document in judged}
+        self._scanner = WordScanner(terms.terms)
+        self._scorer = Scorer(terms, settings, document_order)
+        self._judgments = Judgments(list(queries), qrels, ordinals, len(document_ids))
+        self._threads = cores()
+        self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="exact")
+
+    def reading(self) -> Reading:
+        """Returns what takes the chunks of a corpus, piece by piece, and reads them."""
+        return Reading(self._scanner.scan, self._pool, self._threads)
+
+    def rank(self, scan: Scan) -> list[Ranking]:
+        """Rank documents by their best chunk.
+
+        :param scan: What was read of the chunks.
+        :returns: For each query the best documents.
+        """
+        return self._scorer.rank(scan, SMOOTH_DEPTH, self._pool, self._threads)
+
+    def score(self, rankings: Sequence[Ranking]) -> PerQuery:
+        """Returns the metrics of rankings.
+
+        :param rankings: What :meth:`rank` returned.
+        """
+        return self._judgments.score(rankings)
+
+    def close(self) -> None:
+        """End the threads."""
+        self._pool.shutdown()

@@ -1,0 +1,142 @@
+"""Two ways from a program's chunks to rankings and figures: an engine's index, or reading without an index."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from autoindex_haystack.evaluation.metrics import SMOOTH_DEPTH, SMOOTH_RECALL, PerQuery, score_queries, smooth_recall
+from autoindex_haystack.evaluation.reachable import chunks_with_token
+from autoindex_haystack.retrieval import BM25Settings, Index, Ranking, get_backend
+from autoindex_haystack.sandbox import Block, document_digests, join_blocks
+
+if TYPE_CHECKING:
+    from autoindex_haystack.evaluation.exact import ExactEvaluator
+
+Tell = Callable[[str], object]
+"""Called with the name of the step that begins."""
+
+
+class ChunkReading(Protocol):
+    """Takes a program's chunks block by block and then knows all that an evaluation says of them."""
+
+    digests: NDArray[np.uint64]
+    """uint64, shape (documents,): a hash of each document's chunks."""
+
+    def take(self, block: Block) -> None:
+        """Take a block of documents that is done."""
+
+    def finish(self, tell: Tell) -> NDArray[np.bool_]:
+        """Make all that was taken ready to be ranked; returns for each document whether it has a token."""
+
+    def rank(self) -> tuple[list[Ranking], PerQuery]:
+        """Returns the ranking of documents for each query, and the figures."""
+
+    @property
+    def size(self) -> tuple[int, int]:
+        """Number of chunks and their bytes; after :meth:`finish`."""
+
+
+class IndexReading:
+    """Builds the index of an engine.
+
+    :param backend: Name of the engine.
+    :param settings: BM25 parameters and analyzer.
+    :param document_ids: The ids of all documents.
+    :param queries: Query id to text.
+    :param qrels: Query id to document id to grade.
+    """
+
+    def __init__(
+        self,
+        backend: str,
+        settings: BM25Settings,
+        document_ids: Sequence[str],
+        queries: Mapping[str, str],
+        qrels: Mapping[str, Mapping[str, int]],
+    ) -> None:
+        self.digests = np.zeros(len(document_ids), np.uint64)
+        self._backend = backend
+        self._settings = settings
+        self._ids = document_ids
+        self._queries = queries
+        self._qrels = qrels
+        self._blocks: list[Block] = []
+
+    def take(self, block: Block) -> None:
+        self._blocks.append(block)
+        self.digests[np.array(block.ordinals)] = document_digests(block)
+
+    def finish(self, tell: Tell) -> NDArray[np.bool_]:
+        self._chunks, _ = join_blocks(self._blocks, self._ids)
+        tell("indexing")
+        found = chunks_with_token(self._chunks, self._settings.analyzer)
+        self._index = get_backend(self._backend).build(self._chunks, self._settings)
+        return found
+
+    def rank(self) -> tuple[list[Ranking], PerQuery]:
+        with self._index as index:
+            return rank_and_score(index, self._queries, self._qrels)
+
+    @property
+    def size(self) -> tuple[int, int]:
+        return len(self._chunks), self._chunks.nbytes
+
+
+class ExactReading:
+    """Reads the bytes while the program runs; see :mod:`autoindex_haystack.evaluation.exact`.
+
+    :param exact: The evaluator of these queries.
+    :param documents: Number of documents.
+    """
+
+    def __init__(self, exact: "ExactEvaluator", documents: int) -> None:
+        self.digests = np.zeros(documents, np.uint64)
+        self._exact = exact
+        self._reading = exact.reading()
+
+    def take(self, block: Block) -> None:
+        def also() -> None:
+            self.digests[np.array(block.ordinals)] = document_digests(block)
+
+        self._reading.add(block.texts, block.owners, also)
+
+    def finish(self, tell: Tell) -> NDArray[np.bool_]:
+        tell("reading chunks")
+        self._scan = self._reading.finished()
+        found = np.zeros(len(self.digests), np.bool_)
+        found[self._scan.owners[self._scan.lengths > 0]] = True
+        return found
+
+    def rank(self) -> tuple[list[Ranking], PerQuery]:
+        rankings = self._exact.rank(self._scan)
+        return rankings, self._exact.score(rankings)
+
+    @property
+    def size(self) -> tuple[int, int]:
+        return len(self._scan), self._scan.nbytes
+
+
+def rank_and_score(
+    index: Index, queries: Mapping[str, str], qrels: Mapping[str, Mapping[str, int]]
+) -> tuple[list[Ranking], PerQuery]:
+    """Rank documents with an index and score the rankings.
+
+    :param index: The index.
+    :param queries: Query id to text.
+    :param qrels: Query id to document id to grade.
+    :returns: The ranking of documents for each query, and the figures.
+    """
+    rankings = index.search_documents(list(queries.values()), SMOOTH_DEPTH)
+    ids = index.document_ids
+    ranked = {
+        query: [ids[document] for document in ranking.ordinals.tolist()]
+        for query, ranking in zip(queries, rankings, strict=True)
+    }
+    scores = score_queries(ranked, qrels)
+    for query, documents in ranked.items():
+        relevant = {document for document, grade in qrels[query].items() if grade > 0}
+        ranks = [rank for rank, document in enumerate(documents, start=1) if document in relevant]
+        scores[query][SMOOTH_RECALL] = smooth_recall(np.array(ranks, np.int64), len(relevant))
+    return rankings, scores

@@ -1,0 +1,183 @@
+"""Reading without an index: lengths, counts, scores, order and figures are those of the bm25s engine."""
+
+from collections import Counter
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from autoindex_haystack import load_collection
+from autoindex_haystack.evaluation import Evaluator, score_queries
+from autoindex_haystack.evaluation.exact import ExactEvaluator
+from autoindex_haystack.evaluation.exact.judgments import Judgments
+from autoindex_haystack.evaluation.exact.scan import WordScanner
+from autoindex_haystack.evaluation.metrics import SMOOTH_RECALL, smooth_recall
+from autoindex_haystack.program import builtin_program
+from autoindex_haystack.retrieval import BM25Settings, Bm25sIndex, ChunkTable, Ranking
+from autoindex_haystack.retrieval.analyzers import tokenize
+from autoindex_haystack.retrieval.ranking import code_point_order
+from autoindex_haystack.retrieval.texts import Utf8Texts
+
+from .conftest import indexing
+
+WORDS = (
+    "the of wing Wing WING_2 3.14 don't über ÜBER naïve naïve İstanbul ΣΊΣΥΦΟΣ ΟΔΟΣ. Σ ας 東京都 ᾼ ʰΣ x́Σ ΑΣ:Α ǅ ﬁn"
+).split()
+"""Stop words, cases, marks, and all the trouble with capital sigma and the dotted i."""
+
+texts = st.one_of(
+    st.lists(st.sampled_from([*WORDS, " ", "\n", "'", "\u00ad"]), max_size=12).map("".join),
+    st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join),
+    st.text(st.characters(exclude_categories=["Cs"]), max_size=40),
+    st.text("aAbΣ.'\u0301İ9_ ", max_size=20),
+)
+
+
+def scanned(scanner: WordScanner, corpus: list[str]) -> list[tuple[int, dict[int, int]]]:
+    """For each text the number of its tokens and how often each term occurs."""
+    found = scanner.scan(Utf8Texts.of(corpus), np.arange(len(corpus)))
+    bounds = pairwise(np.cumsum([0, *found.counts]).tolist())
+    postings = [dict(zip(found.terms[a:b].tolist(), found.times[a:b].tolist(), strict=True)) for a, b in bounds]
+    assert sum(map(len, postings)) == len(found.terms) == len(found.times)
+    return list(zip(found.lengths.tolist(), postings, strict=True))
+
+
+def tokenized(terms: list[str], corpus: list[str]) -> list[tuple[int, dict[int, int]]]:
+    """The same by the analyzer."""
+    numbers = {term: i for i, term in enumerate(terms)}
+    rows = [tokenize(text) for text in corpus]
+    return [(len(row), dict(Counter(numbers[token] for token in row if token in numbers))) for row in rows]
+
+
+@given(corpus=st.lists(texts, max_size=8), wanted=st.lists(texts, max_size=4))
+def test_lengths_and_counts_are_those_of_the_analyzer(corpus, wanted):
+    terms = list(dict.fromkeys(token for text in [*wanted, *corpus[::2]] for token in tokenize(text)))
+    assert scanned(WordScanner(terms), corpus) == tokenized(terms, corpus)
+
+
+def test_tokens_of_any_length_are_told_apart():
+    corpus = ["x" * n for n in (1, 2, 7, 8, 9, 15, 16, 17, 24, 25, 1000)]
+    corpus += [text[:-1] + "y" for text in corpus[1:]] + [f"{text} é{text}" for text in corpus]
+    terms = [text for text in corpus if text.isascii() and 2 <= len(text) <= 25]
+    assert scanned(WordScanner(terms), corpus) == tokenized(terms, corpus)
+
+
+@pytest.mark.full
+def test_every_character_is_lowered_and_told_apart_as_python_does():
+    characters = [chr(code) for code in range(0x110000) if not 0xD800 <= code < 0xE000]
+    corpus = [f"q{c} {c}q a{c}Σ1 aΣ{c}b Σ{c}Σ {c}{c}" for c in characters]
+    terms = list(dict.fromkeys(token for text in corpus if text.lower() != text.swapcase() for token in tokenize(text)))
+    scanner = WordScanner(terms)
+    for begin in range(0, len(corpus), 50_000):
+        part = corpus[begin : begin + 50_000]
+        assert scanned(scanner, part) == tokenized(terms, part)
+
+
+@st.composite
+def corpora(draw):
+    """Documents of several chunks, some alike, and queries."""
+    words = st.lists(st.sampled_from([*WORDS, "wing", "ice", "cold"]), max_size=9).map(" ".join)
+    documents = draw(st.lists(st.lists(words, max_size=4), min_size=1, max_size=12))
+    copies = draw(st.integers(1, 12))
+    documents = [chunks for chunks in documents for _ in range(copies)]
+    ids = draw(st.permutations([f"d{i}" for i in range(len(documents))]))
+    queries = draw(st.lists(words, min_size=1, max_size=4))
+    chunks = [text for document in documents for text in document]
+    owners = np.repeat(np.arange(len(documents)), list(map(len, documents)))
+    return ChunkTable(Utf8Texts.of(chunks), owners, ids), {f"q{i}": query for i, query in enumerate(queries)}
+
+
+def rankings_of(chunks: ChunkTable, queries: dict[str, str], bm25: BM25Settings, pieces: int = 3) -> list[Ranking]:
+    """Rank by reading the chunks in several pieces, the last first."""
+    ids, order = chunks.document_ids, code_point_order(chunks.document_ids)
+    exact = ExactEvaluator(queries, {query: {ids[0]: 1} for query in queries}, bm25, ids, order)
+    try:
+        reading = exact.reading()
+        bounds = np.searchsorted(chunks.documents, np.linspace(0, len(ids), pieces + 1).astype(int)).tolist()
+        for begin, end in reversed(list(pairwise(bounds))):
+            reading.add(Utf8Texts.of(chunks.texts)[begin:end], chunks.documents[begin:end])
+        return exact.rank(reading.finished())
+    finally:
+        exact.close()
+
+
+def as_lists(rankings: list[Ranking]) -> list[tuple[list[int], list[float], list[int]]]:
+    return [(r.ordinals.tolist(), r.scores.tolist(), r.chunks.tolist()) for r in rankings]
+
+
+@settings(max_examples=60)
+@given(corpora(), st.sampled_from([BM25Settings(), BM25Settings(k1=0.9, b=0.4), BM25Settings(k1=0, b=1)]))
+def test_rankings_are_those_of_the_bm25s_engine_to_the_last_bit(corpus, bm25):
+    chunks, queries = corpus
+    expected = Bm25sIndex.build(chunks, bm25).search_documents(list(queries.values()), 100)
+    assert as_lists(rankings_of(chunks, queries, bm25)) == as_lists(expected)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "cranfield",
+        *(
+            pytest.param(name, marks=pytest.mark.full)
+            for name in (
+                "theoremqa npl_vaswani medquad_liveqa debian_blends debian_blends_full mdn_webfeatures "
+                "gcide_reverse_full"
+            ).split()
+        ),
+    ],
+)
+def test_rankings_and_figures_of_collections_are_those_of_the_bm25s_engine(collection_folder, name):
+    collection = load_collection(collection_folder(name))
+    found = []
+    for exact in (True, False):
+        with Evaluator(collection, exact=exact, workers=2) as evaluator:
+            found.append(evaluator.evaluate(builtin_program("passages"), collection.queries))
+    one, other = found
+    assert one.rankings == other.rankings
+    assert (one.digests == other.digests).all()
+    for field in ("chunks", "chunk_bytes", "growth", "unreachable", "state"):
+        assert getattr(one, field) == getattr(other, field), field
+    for query, scores in other.scores.items():
+        assert one.scores[query] == pytest.approx(scores, abs=1e-12)
+
+
+IDS = [f"d{i}" for i in range(130)]
+
+
+@given(
+    st.lists(st.tuples(st.permutations(range(130)), st.integers(0, 100)), min_size=1, max_size=3),
+    st.data(),
+)
+@settings(max_examples=40)
+def test_figures_are_those_of_ir_measures(rows, data):
+    grades = st.dictionaries(st.sampled_from([*IDS, "gone", "lost"]), st.integers(-1, 3), max_size=30)
+    qrels = {f"q{i}": {**data.draw(grades), data.draw(st.sampled_from([*IDS, "gone"])): 2} for i in range(len(rows))}
+    none = np.empty(0, np.float32)
+    rankings = [Ranking(np.array(order[:count], np.int64), none, np.empty(0, np.int64)) for order, count in rows]
+    expected = score_queries(
+        {query: [IDS[d] for d in ranking.ordinals] for query, ranking in zip(qrels, rankings, strict=True)}, qrels
+    )
+    found = Judgments(list(qrels), qrels, {name: i for i, name in enumerate(IDS)}, len(IDS)).score(rankings)
+    assert list(found) == list(expected)
+    for query, ranking in zip(qrels, rankings, strict=True):
+        relevant = {document for document, grade in qrels[query].items() if grade > 0}
+        ranks = [rank for rank, d in enumerate(ranking.ordinals, start=1) if IDS[d] in relevant]
+        expected[query][SMOOTH_RECALL] = smooth_recall(np.array(ranks, np.int64), len(relevant))
+        assert found[query] == pytest.approx(expected[query], abs=1e-12)
+
+
+def test_one_evaluator_takes_several_sets_of_queries_and_programs_in_turn(small):
+    programs = builtin_program("full_document"), indexing("doc.text"), indexing("'wing wing' if doc.text else ''")
+    with Evaluator(small, exact=True) as exact, Evaluator(small, exact=False) as other:
+        for queries in (["q1", "q2"], ["q3"], ["q2", "q1"]):
+            for program in programs:
+                one, expected = (e.evaluate(program, queries) for e in (exact, other))
+                assert (one.rankings, one.scores) == (expected.rankings, expected.scores)
+                assert list(one.scores) == queries
+
+
+def test_an_analyzer_or_engine_that_cannot_be_read_is_indexed(small):
+    with Evaluator(small, BM25Settings(analyzer="lucene-standard"), evaluations=10**9) as evaluator:
+        assert evaluator.evaluate(builtin_program("full_document"), ["q1"]).scores["q1"]["recall@100"] == 0.5
