@@ -164,6 +164,9 @@ class Search:
 
         :returns: The result.
         """
+        standing = self._standing
+        self._trials.explain(standing.baseline, standing.baseline_evaluation)
+        self._trials.explain(standing.incumbent, standing.evaluation)
         self._listen(Phase("held-out queries"))
         result = finish(self._collection, self._split, self._settings, self._standing, self._trials, self._folder)
         result.seconds["total"] = time.monotonic() - self._began

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 
 from autoindex_haystack.errors import ProgramError, SandboxError, SandboxUnavailable
@@ -13,7 +13,7 @@ from autoindex_haystack.optimizer.events import CandidateAtRest, Listener, Phase
 from autoindex_haystack.optimizer.settings import SearchSettings
 from autoindex_haystack.optimizer.side_by_side import side_by_side
 from autoindex_haystack.program import Program
-from autoindex_haystack.runs import RunFolder
+from autoindex_haystack.runs import ProgramEvidence, RunFolder
 from autoindex_haystack.sandbox import IsCancelled
 
 PHASES = ("propose", "diagnose", "calibrate", "program", "scan", "score", "check again")
@@ -52,6 +52,7 @@ class Trials:
         self._listen = listener
         self._evaluations: dict[str, Evaluation] = {}
         self._diagnosis: tuple[str, Diagnosis] | None = None
+        self._explained: set[str] = set()
         self._lookup: Lookup | None = None
         self.seconds = dict.fromkeys(PHASES, 0.0)
 
@@ -164,7 +165,7 @@ class Trials:
             self._evaluator.check_again(program, before)
 
     def diagnose(self, program: Program, evaluation: Evaluation) -> Diagnosis:
-        """Find out why documents are missed under a program; what was found out last is kept.
+        """Find out why documents are missed under a program, and write it down; what was found out last is kept.
 
         :param program: The program.
         :param evaluation: Its evaluation.
@@ -174,8 +175,20 @@ class Trials:
             self._listen(Phase("why documents are missed"))
             with self.timed("diagnose"):
                 found = self._evaluator.diagnose(program, self._queries, state=evaluation.state)
+                ProgramEvidence.of(program.sha256, found).save(self._folder.path)
             self._diagnosis = program.sha256, found
+            self._explained.add(program.sha256)
         return self._diagnosis[1]
+
+    def explain(self, program: Program, evaluation: Evaluation) -> None:
+        """See that the run folder tells why documents are missed under a program, unless it fails when it is run again.
+
+        :param program: The program.
+        :param evaluation: Its evaluation.
+        """
+        if program.sha256 not in self._explained:
+            with suppress(ProgramError, SandboxError):
+                self.diagnose(program, evaluation)
 
     def look_up(self, program: Program, evaluation: Evaluation) -> Lookup:
         """Open an index of a program's chunks; it stays open until :meth:`close_lookup`.

@@ -1,5 +1,6 @@
 """Run folders: what a search leaves on disk."""
 
+from autoindex_haystack.runs.evidence import MissedDocument, ProgramEvidence, RunStory, TransformStory, tell
 from autoindex_haystack.runs.folder import (
     RunFolder,
     RunInfo,
@@ -9,4 +10,16 @@ from autoindex_haystack.runs.folder import (
     read_result,
 )
 
-__all__ = ["RunFolder", "RunInfo", "RunResult", "RunSettings", "installed_versions", "read_result"]
+__all__ = [
+    "MissedDocument",
+    "ProgramEvidence",
+    "RunFolder",
+    "RunInfo",
+    "RunResult",
+    "RunSettings",
+    "RunStory",
+    "TransformStory",
+    "installed_versions",
+    "read_result",
+    "tell",
+]

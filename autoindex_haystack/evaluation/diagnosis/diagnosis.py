@@ -95,6 +95,11 @@ class Diagnosis:
             found += [self.diagnose(query, document) for document in relevant if document not in inside]
         return found
 
+    @property
+    def relevant(self) -> int:
+        """How many relevant documents the queries have, those that the corpus lacks too."""
+        return sum(grade > 0 for query in self._queries for grade in self._qrels[query].values())
+
     def ranking(self, query_id: str) -> Ranking:
         """Rank all documents that share a term with a query; the last ranking is kept.
 

@@ -65,8 +65,8 @@ class Experience:
         :param priors: What transforms are known to add beyond their forecast.
         :returns: The experience.
         """
-        rows = [(recipe, _value(outcome, baseline)) for outcome, recipe in _recipes(history)]
-        steps = dict.fromkeys([*(step for recipe, _ in rows for step in recipe.steps), *forecasts])
+        rows = list(_recipes(history))
+        steps = dict.fromkeys([*(step for _, recipe in rows for step in recipe.steps), *forecasts])
         names = list(dict.fromkeys(name for step in steps for name in _features(step)))
         places = {name: i for i, name in enumerate(names)}
         means = np.zeros(len(names))
@@ -75,12 +75,11 @@ class Experience:
         surplus = np.array([priors.get(name.removeprefix("transform "), 0.0) for name in names])
         spread = np.array([_SPREAD[name.partition(" ")[0]] for name in names])
         design = np.zeros((len(rows), len(names)))
-        for i, (recipe, _) in enumerate(rows):
+        for i, (_, recipe) in enumerate(rows):
             design[i, [places[name] for step in recipe.steps for name in _features(step)]] = 1.0
-        values = np.array([value for _, value in rows])
         precision = design.T @ design / _NOISE**2 + np.diag(1 / spread**2)
         covariance = np.asarray(np.linalg.inv(precision), np.float64)
-        residual = values - design @ (means + surplus)
+        residual = _values(rows, baseline) - design @ (means + surplus)
         return cls(
             places, surplus + covariance @ (design.T @ residual) / _NOISE**2, covariance, _idle(history, baseline)
         )
@@ -120,8 +119,20 @@ def _recipes(history: Sequence[Outcome]) -> Iterable[tuple[Outcome, Recipe]]:
             yield outcome, recipe
 
 
-def _value(outcome: Outcome, baseline: Evaluation) -> float:
-    return worth(outcome.evaluation.metrics) - worth(baseline.metrics) if outcome.evaluation else _FAILED
+def _values(rows: Sequence[tuple[Outcome, Recipe]], baseline: Evaluation) -> NDArray[np.float64]:
+    """What each outcome was worth beyond the baseline; where only its gain is known, beyond its parent."""
+    base = worth(baseline.metrics)
+    known = {baseline.program_sha256: 0.0}
+    values = []
+    for outcome, _ in rows:
+        value = _FAILED
+        if outcome.evaluation:
+            value = worth(outcome.evaluation.metrics) - base
+            known[outcome.candidate.sha256] = value
+        elif outcome.gain is not None:
+            value = known.get(next(iter(outcome.candidate.parents), ""), 0.0) + outcome.gain
+        values.append(value)
+    return np.array(values, np.float64)
 
 
 def _features(step: Step) -> list[str]:

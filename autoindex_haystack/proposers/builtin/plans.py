@@ -53,6 +53,11 @@ class Plan:
     expected: float = 0.0
     forecast: Forecast | None = None
 
+    def transforms(self, incumbent: Recipe) -> list[str]:
+        """Returns the transforms that it adds, changes or leaves out; what it is about comes last."""
+        changed = [step.transform for step in self.recipe.steps if step not in incumbent.steps]
+        return [*dict.fromkeys(name for name in changed if name != self.subject), self.subject]
+
     @property
     def rationale(self) -> str:
         """Why it should help, with the forecast."""

@@ -1,11 +1,12 @@
 """The built-in proposer: composes programs from the library, guided by evidence and by what has worked; no LLM."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
+from autoindex_haystack.errors import ProgramError, SandboxError
 from autoindex_haystack.program import Program
 from autoindex_haystack.proposers.base import Candidate, Outcome, ProposerState
 from autoindex_haystack.proposers.builtin.contrast import contrast_documents
@@ -59,8 +60,9 @@ class BuiltinProposer:
         ranked = sorted((judge.expect(plan, forecast=False) for plan in plans), key=_order)
         joined = list(bundles(judge, found, ranked))
         left_out = sorted((judge.expect(plan) for plan in ablations(incumbent)), key=_order)
-        self._note(state, [*ranked, *joined, *left_out])
-        return list(_Round(state, judge.experience, incumbent).fill(ranked, joined, left_out))
+        chosen = _Round(state, judge.experience, incumbent).fill(ranked, joined, left_out)
+        self._note(state, incumbent, [*ranked, *joined, *left_out], {candidate.idea for candidate in chosen})
+        return chosen
 
     def combine(self, state: ProposerState, improvements: Sequence[Outcome]) -> Candidate | None:
         """Join improvements; see :class:`autoindex_haystack.proposers.Proposer`."""
@@ -111,20 +113,29 @@ class BuiltinProposer:
         documents = _Documents(state.collection.documents)
         key = (documents, state.incumbent.sha256, state.seed, *state.collection.queries)
         if self._forecaster is None or self._forecaster[0] != key:
-            made = Forecaster(state.collection, state.diagnosis(), incumbent, state.evaluation.state, state.seed)
+            try:
+                diagnosis = state.diagnosis()
+            except (ProgramError, SandboxError):
+                return None  # The incumbent fails when it is run again; evidence without it must do.
+            made = Forecaster(state.collection, diagnosis, incumbent, state.evaluation.state, state.seed)
             self._forecaster = key, made
         return self._forecaster[1]
 
     @staticmethod
-    def _note(state: ProposerState, plans: Iterable[Plan]) -> None:
-        """Keep the evidence: what each plan was forecast to do."""
+    def _note(state: ProposerState, incumbent: Recipe, plans: Iterable[Plan], chosen: Collection[str]) -> None:
+        """Keep the evidence: what each plan was forecast to do, and which were chosen."""
         rows = [
-            {"kind": p.kind, "transform": p.subject, "idea": p.idea, "expected": p.expected, **p.forecast.as_dict()}
-            for p in plans
-            if p.forecast
+            {
+                "kind": plan.kind,
+                "transforms": plan.transforms(incumbent),
+                "idea": plan.idea,
+                "expected": plan.expected,
+                "forecast": plan.forecast.as_dict() if plan.forecast else None,
+            }
+            for plan in plans
+            if plan.forecast or plan.idea in chosen
         ]
-        if rows:
-            state.note({"forecasts": rows})
+        state.note({"forecasts": rows})
 
 
 class _Round:
@@ -142,7 +153,7 @@ class _Round:
         self._known = {experience.canonical(recipe) for recipe in recipes if recipe is not None}
         self._known |= {experience.canonical(incumbent), Recipe()}
 
-    def fill(self, ranked: Sequence[Plan], joined: Sequence[Plan], left_out: Sequence[Plan]) -> Iterable[Candidate]:
+    def fill(self, ranked: Sequence[Plan], joined: Sequence[Plan], left_out: Sequence[Plan]) -> list[Candidate]:
         """Choose plans: bundles, then a quarter for what could be left out, then the best changes, varied."""
         number = self._state.number
         chosen: list[Candidate] = []

@@ -1,0 +1,240 @@
+"""The evidence of a run: which relevant documents were missed under a program and why, and what was made of it."""
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from autoindex_haystack.collection import Split
+from autoindex_haystack.errors import RunError
+from autoindex_haystack.evaluation.diagnosis import Diagnosis
+from autoindex_haystack.files import atomic_file
+from autoindex_haystack.runs.folder import read_result
+
+FOLDER = "evidence"
+OBJECTIVE = "recall@100"
+
+
+class MissedDocument(BaseModel):
+    """A relevant document that is missed, and why.
+
+    :param reason: One of :class:`autoindex_haystack.evaluation.diagnosis.Reason`.
+    :param explanation: One line with the figures that show it.
+    :param rank: Its rank; None when it is not retrieved.
+    :param score: Its score.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    query_id: str
+    doc_id: str
+    reason: str
+    explanation: str
+    rank: int | None
+    score: float
+
+
+class ProgramEvidence(BaseModel):
+    """The file ``evidence/<sha256>.json``: the validation queries under one program.
+
+    :param relevant: How many relevant documents there are.
+    :param missed: Those that are not among the first 100.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    program_sha256: str
+    relevant: int
+    missed: list[MissedDocument]
+
+    @classmethod
+    def of(cls, program_sha256: str, diagnosis: Diagnosis) -> "ProgramEvidence":
+        """Ask a diagnosis for everything that is missed."""
+        missed = [
+            MissedDocument(
+                query_id=miss.query_id,
+                doc_id=miss.doc_id,
+                reason=str(miss.reason),
+                explanation=miss.explanation,
+                rank=miss.figures["rank"],
+                score=miss.figures["score"],
+            )
+            for miss in diagnosis.misses()
+        ]
+        return cls(program_sha256=program_sha256, relevant=diagnosis.relevant, missed=missed)
+
+    def save(self, run: Path) -> None:
+        """Write it into a run folder, once.
+
+        :param run: The run folder.
+        """
+        path = run / FOLDER / f"{self.program_sha256}.json"
+        if not path.exists():
+            path.parent.mkdir(exist_ok=True)
+            with atomic_file(path) as temporary:
+                temporary.write_text(self.model_dump_json(indent=1) + "\n", encoding="utf-8")
+
+    @property
+    def reasons(self) -> dict[str, int]:
+        """How many documents are missed for each reason, the most frequent first."""
+        return dict(Counter(miss.reason for miss in self.missed).most_common())
+
+
+class TransformStory(BaseModel):
+    """What was expected of a transform and what came of it.
+
+    :param reached: Missed documents that it was forecast to bring in, with its most promising parameters; None where it
+        was not forecast.
+    :param lost: Found ones that it was forecast to drop.
+    :param forecast: The forecast change of mean Recall@100.
+    :param tried: How many candidates changed this transform alone.
+    :param best: The best change of Recall@100 among them, against the incumbent of their round.
+    :param in_bundles: How many candidates changed it together with others.
+    :param left_out: How many candidates were the incumbent without it.
+    :param adopted: Whether an adopted candidate had added it.
+    """
+
+    transform: str
+    reached: float | None = None
+    lost: float | None = None
+    forecast: float | None = None
+    tried: int = 0
+    best: float | None = None
+    in_bundles: int = 0
+    left_out: int = 0
+    adopted: bool = False
+
+
+class RunStory(BaseModel):
+    """What ``autoindex explain RUN`` tells.
+
+    :param queries: The validation queries.
+    :param baseline: What the baseline missed.
+    :param learned: What the learned program misses.
+    :param transforms: Every transform that was thought of, those that were forecast to reach the most first.
+    :param adopted: Iteration, idea and change of Recall@100 of each adopted program.
+    """
+
+    queries: list[str]
+    baseline: ProgramEvidence
+    learned: ProgramEvidence
+    transforms: list[TransformStory]
+    adopted: list[tuple[int, str, float]]
+
+
+def tell(run: Path) -> RunStory:
+    """Read what a finished run found out.
+
+    :param run: The run folder.
+    :returns: The story.
+    :raises RunError: If the folder holds no finished run with evidence.
+    """
+    result = read_result(run)
+    records = list(_journal(run))
+    baseline = next((record["program"] for record in records if record["record"] == "evaluation"), "")
+    transforms, adopted = _walk(records)
+    return RunStory(
+        queries=_validation(run),
+        baseline=_read(run, baseline),
+        learned=_read(run, result.program_sha256),
+        transforms=transforms,
+        adopted=adopted,
+    )
+
+
+def _validation(run: Path) -> list[str]:
+    path = run / "split.json"
+    try:
+        return list(Split.model_validate_json(path.read_bytes()).validation)
+    except (OSError, ValidationError) as error:
+        msg = f"{path} cannot be read ({error})"
+        raise RunError(msg) from error
+
+
+def _read(run: Path, program: str) -> ProgramEvidence:
+    path = run / FOLDER / f"{program}.json"
+    try:
+        return ProgramEvidence.model_validate_json(path.read_bytes())
+    except (OSError, ValidationError) as error:
+        msg = f"{run} holds no evidence of program {program[:12]}; run the search again with this version"
+        raise RunError(msg) from error
+
+
+def _journal(run: Path) -> Iterator[dict[str, Any]]:
+    path = run / "journal.jsonl"
+    try:
+        lines = path.read_text(encoding="ascii").splitlines()
+        yield from (json.loads(line) for line in lines)
+    except (OSError, ValueError) as error:
+        msg = f"{path} cannot be read ({error})"
+        raise RunError(msg) from error
+
+
+def _walk(records: list[dict[str, Any]]) -> tuple[list[TransformStory], list[tuple[int, str, float]]]:
+    """Follow the journal: forecasts, candidates, their figures, decisions."""
+    objective = {r["program"]: r["metrics"][OBJECTIVE] for r in records if r["record"] == "evaluation"}
+    stories: dict[str, TransformStory] = {}
+    adopted: list[tuple[int, str, float]] = []
+    plans: dict[str, dict[str, Any]] = {}
+    candidates: dict[str, dict[str, Any]] = {}
+    incumbent = next(iter(objective.values()), 0.0)
+    for record in records:
+        match record["record"]:
+            case "evidence":
+                for plan in record.get("forecasts", ()):
+                    plans[plan["idea"]] = plan
+                    _expect(stories, plan)
+            case "candidate":
+                candidates[record["program"]] = record
+                gain = objective[record["program"]] - incumbent if record["program"] in objective else None
+                _count(stories, plans.get(record["idea"]), gain)
+            case "decision" if record["adopted"]:
+                chosen = candidates[record["adopted"]]
+                gain = objective[record["adopted"]] - incumbent
+                incumbent = objective[record["adopted"]]
+                adopted.append((record["iteration"], chosen["idea"], gain))
+                for name in _added(chosen, candidates, plans):
+                    stories.setdefault(name, TransformStory(transform=name)).adopted = True
+    ordered = sorted(stories.values(), key=lambda story: (-(story.reached or 0.0), -story.tried, story.transform))
+    return ordered, adopted
+
+
+def _expect(stories: dict[str, TransformStory], plan: dict[str, Any]) -> None:
+    """Note what a transform alone was forecast to do at first, with its most promising parameters."""
+    if plan["kind"] != "addition":
+        return
+    [name] = plan["transforms"][-1:]
+    story = stories.setdefault(name, TransformStory(transform=name))
+    found = plan.get("forecast")
+    if found and (story.forecast is None or found["recall"] > story.forecast):
+        story.reached, story.lost, story.forecast = found["reached"], found["lost"], found["recall"]
+
+
+def _count(stories: dict[str, TransformStory], plan: dict[str, Any] | None, gain: float | None) -> None:
+    if plan is None:
+        return
+    for name in plan["transforms"]:
+        story = stories.setdefault(name, TransformStory(transform=name))
+        if plan["kind"] == "ablation":
+            story.left_out += 1
+        elif plan["kind"] == "bundle":
+            story.in_bundles += 1
+        else:
+            story.tried += 1
+            story.best = gain if story.best is None or (gain is not None and gain > story.best) else story.best
+
+
+def _added(
+    chosen: dict[str, Any], candidates: dict[str, dict[str, Any]], plans: dict[str, dict[str, Any]]
+) -> Iterator[str]:
+    """The transforms that an adopted candidate added; a combination has those of its parts."""
+    parts = (
+        [candidates[parent] for parent in chosen["parents"] if parent in candidates] if chosen["combined"] else [chosen]
+    )
+    for part in parts:
+        plan = plans.get(part["idea"])
+        if plan and plan["kind"] != "ablation":
+            yield from plan["transforms"]

@@ -1,0 +1,91 @@
+"""`autoindex explain`: the story of a run agrees with its journal, its rankings and its judgments."""
+
+import json
+import shutil
+
+import pytest
+
+from autoindex_haystack import optimize
+from autoindex_haystack.cli.main import main
+from autoindex_haystack.collection import make_split
+from autoindex_haystack.evaluation import evaluate
+from autoindex_haystack.evaluation.diagnosis import Reason
+from autoindex_haystack.optimizer import SearchSettings
+
+
+@pytest.fixture(scope="module")
+def run(collection, tmp_path_factory):
+    out = tmp_path_factory.mktemp("explained") / "run"
+    optimize(collection, out, settings=SearchSettings(iterations=2, candidates=4))
+    return out
+
+
+def explain(capsys, *arguments, code=0):
+    capsys.readouterr()
+    assert main(["explain", *map(str, arguments)]) == code
+    return capsys.readouterr()
+
+
+def missed(collection, run, program):
+    """What an evaluation from scratch says is missed."""
+    split = make_split(collection, 0)
+    rankings = evaluate(collection, program, queries="validation", split=split).rankings
+    relevant = [(query, doc) for query in split.validation for doc in collection.qrels[query]]
+    return {(query, doc) for query, doc in relevant if doc not in {found for found, _ in rankings[query]}}
+
+
+def test_the_story_counts_what_an_evaluation_misses(collection, run, capsys):
+    story = json.loads(explain(capsys, run, "--json").out)
+    before, after = missed(collection, run, "builtin:full_document"), missed(collection, run, run / "frozen")
+    assert (story["baseline"]["missed"], story["learned"]["missed"]) == (len(before), len(after))
+    assert len(before) > len(after)
+    assert sum(story["baseline"]["reasons"].values()) == len(before)
+    assert set(story["baseline"]["reasons"]) <= {str(reason) for reason in Reason}
+    result = json.loads((run / "result.json").read_text())
+    assert len(story["adopted"]) == result["adopted"]
+    gains = sum(step["recall@100"] for step in story["adopted"])
+    assert gains == pytest.approx(
+        result["learned"]["validation"]["recall@100"] - result["baseline"]["validation"]["recall@100"]
+    )
+
+
+def test_the_story_tells_what_was_forecast_tried_and_came_of_it(run, capsys):
+    story = json.loads(explain(capsys, run, "--json").out)
+    forms = next(transform for transform in story["transforms"] if transform["transform"] == "word_forms")
+    assert forms["adopted"]
+    assert forms["reached"] > forms["lost"]
+    assert forms["tried"] + forms["in_bundles"] > 0
+    if forms["best"] is not None:
+        assert forms["best"] == pytest.approx(forms["forecast"], abs=0.05)
+    told = explain(capsys, run).out
+    assert f"{story['baseline']['missed']} with the whole document" in told
+    assert "variant form" in told
+    assert "adopted" in told
+
+
+def test_each_missed_document_of_a_query_has_its_line(collection, run, capsys):
+    before, after = missed(collection, run, "builtin:full_document"), missed(collection, run, run / "frozen")
+    query = sorted(before)[0][0]
+    told = json.loads(explain(capsys, run, "--query", query, "--json").out)
+    assert {miss["doc_id"] for miss in told["missed"]} == {doc for q, doc in after if q == query}
+    assert {miss["doc_id"] for miss in told["brought_in"]} == {doc for q, doc in before - after if q == query}
+    lines = explain(capsys, run, "--query", query).out.splitlines()[1:]
+    assert len(lines) == len(told["missed"]) + len(told["brought_in"])
+    for miss, line in zip([*told["missed"], *told["brought_in"]], lines, strict=True):
+        assert line.startswith(f"  {miss['doc_id']}: ")
+        assert line.endswith(miss["explanation"])
+
+
+def test_held_out_queries_are_not_looked_into(collection, run, capsys):
+    held_out = make_split(collection, 0).held_out[0]
+    told = explain(capsys, run, "--query", held_out, code=2)
+    assert told.out == ""
+    assert f"'{held_out}' is no validation query" in told.err
+
+
+def test_a_run_without_evidence_says_so(run, tmp_path, capsys):
+    copy = shutil.copytree(run, tmp_path / "copy")
+    shutil.rmtree(copy / "evidence")
+    assert "holds no evidence" in explain(capsys, copy, code=2).err
+    (copy / "result.json").unlink()
+    assert "holds no finished run" in explain(capsys, copy, code=2).err
