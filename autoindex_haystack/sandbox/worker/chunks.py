@@ -8,10 +8,12 @@ from .errors import Rejected, kind
 from .program import Chunk
 
 
-def by_document(names: Sequence[str], chunks: Any) -> list[list[Chunk]]:
+def by_document(names: Sequence[str], chunks: Any, most_chunks: int) -> list[list[Chunk]]:
     """Check what ``preprocess`` returned for some documents, given by the ids it saw, and sort it by document."""
     if not isinstance(chunks, list):
         raise Rejected("returned " + kind(chunks) + " from preprocess; return a list of Chunk")
+    if len(chunks) > most_chunks * len(names):
+        raise _too_many(len(chunks), "one document" if len(names) == 1 else f"{len(names)} documents", most_chunks)
     groups: dict[str, list[Chunk]] = {name: [] for name in names}
     for chunk in chunks:
         if not isinstance(chunk, Chunk):
@@ -25,7 +27,7 @@ def by_document(names: Sequence[str], chunks: Any) -> list[list[Chunk]]:
 def encode_texts(chunks: list[Chunk], most_chunks: int, most_bytes: int) -> list[bytes]:
     """Check the chunks of one document and encode their texts."""
     if len(chunks) > most_chunks:
-        raise Rejected(f"returned {len(chunks):,} chunks for one document; at most {most_chunks:,} are allowed")
+        raise _too_many(len(chunks), "one document", most_chunks)
     seen: set[str] = set()
     encoded: list[bytes] = []
     total = 0
@@ -46,6 +48,10 @@ def encode_texts(chunks: list[Chunk], most_chunks: int, most_bytes: int) -> list
             raise Rejected(f"returned more than {most_bytes:,} bytes for one document")
         encoded.append(text)
     return encoded
+
+
+def _too_many(count: int, documents: str, most: int) -> Rejected:
+    return Rejected(f"returned {count:,} chunks for {documents}; at most {most:,} a document are allowed")
 
 
 def encode_metadata(chunks: list[Chunk], documents_own: bytes, most_bytes: int) -> list[bytes]:

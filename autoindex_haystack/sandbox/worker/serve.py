@@ -143,8 +143,9 @@ class Worker:
             self._at(part[0])
             docs = [as_document(raw) for raw in given]
             reseed()
-            returned = by_document([name for name, _, _ in given], self._program.preprocess(docs))
-            for ordinal, (_, text, own), chunks in zip(part, given, returned, strict=True):
+            returned = self._program.preprocess(docs)
+            groups = by_document([name for name, _, _ in given], returned, self._limits["chunks"])
+            for ordinal, (_, text, own), chunks in zip(part, given, groups, strict=True):
                 self._at(ordinal)
                 most = max(self._limits["floor"], self._limits["document_growth"] * (len(text) + len(own)))
                 counts.append(len(chunks))
