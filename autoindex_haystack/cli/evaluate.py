@@ -133,6 +133,7 @@ def _summary(collection: "Collection", evaluation: "Evaluation") -> dict[str, An
         "growth": evaluation.growth,
         "unreachable": len(evaluation.unreachable),
         "program_sha256": evaluation.program_sha256,
+        "isolation": list(evaluation.isolation),
         "notes": collection.notes(),
     }
 

@@ -163,6 +163,7 @@ class Evaluator:
             rankings=NamedRankings(begun.queries, rankings, self.collection.document_ids),
             seconds=seconds,
             digests=reading.digests,
+            isolation=self.layers,
         )
 
     def begin(

@@ -27,6 +27,7 @@ class Evaluation:
     :param rankings: Query id to the best documents' ids and scores.
     :param seconds: Wall-clock time by phase.
     :param digests: uint64, shape (documents,): a hash of each document's chunks.
+    :param isolation: The layers of isolation under which it ran.
     """
 
     program_sha256: str
@@ -40,6 +41,7 @@ class Evaluation:
     rankings: Mapping[str, list[tuple[str, float]]]
     seconds: dict[str, float] = field(default_factory=dict)
     digests: NDArray[np.uint64] = field(default_factory=lambda: np.empty(0, np.uint64), repr=False, compare=False)
+    isolation: tuple[str, ...] = ()
 
     @property
     def objective(self) -> float:

@@ -112,3 +112,14 @@ def test_control_characters_of_a_program_do_not_reach_the_terminal(kitchen, tmp_
     assert done.code == 1
     assert "\x1b" not in done.err
     assert "\x07" not in done.err
+
+
+def test_evaluate_states_the_layers_in_force_and_warns_once_when_they_are_weaker(kitchen, autoindex):
+    full = autoindex("evaluate", kitchen, "--json").succeeded()
+    assert {"no capabilities", "no new privileges", "self-test"} < set(json.loads(full.out)["isolation"])
+    assert "isolation" not in full.err
+    weaker = autoindex("evaluate", kitchen, "--sandbox", "process-only", "--json").succeeded()
+    layers = json.loads(weaker.out)["isolation"]
+    assert "fresh interpreter" in layers
+    assert not any("seccomp" in layer or "self-test" in layer for layer in layers)
+    assert weaker.err.count("programs run without the kernel's isolation") == 1

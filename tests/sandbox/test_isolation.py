@@ -108,6 +108,23 @@ def test_the_filter_can_be_built_for_every_machine_and_allows_nothing_that_makes
     assert seccomp._INSTRUCTION.unpack(compiled[-8:]) == (0x06, 0, 0, 0x00050001)
 
 
+KERNEL_TABLES = {
+    "x86_64": [Path("/usr/include/x86_64-linux-gnu/asm/unistd_64.h"), Path("/usr/include/asm/unistd_64.h")],
+    "aarch64": [Path("/usr/include/asm-generic/unistd.h")],
+}
+"""Where distributions put the kernel's headers; those of aarch64 are the generic ones, on whatever machine."""
+
+
+@pytest.mark.parametrize("machine", syscalls.ARCHITECTURES)
+def test_the_numbers_of_calls_are_those_of_the_kernel_s_headers(machine):
+    header = next((path for path in KERNEL_TABLES[machine] if path.exists()), None)
+    if header is None:
+        pytest.skip("the kernel's headers are not installed")
+    defined = dict(re.findall(r"^#define (__NR\w+)\s+(\w+)$", header.read_text(), re.MULTILINE))
+    ours = syscalls.numbers(machine)
+    assert {name: int(defined.get(value, value)) for name in ours if (value := defined[f"__NR_{name}"])} == ours
+
+
 def test_the_worker_is_locked_before_it_knows_the_program(monkeypatch):
     sent = []
     from autoindex_haystack.sandbox.process import WorkerProcess
