@@ -78,7 +78,7 @@ class LuceneReader:
             if bits is None:
                 return np.ones(self.size, np.bool_)
             get = handles.as_kind(handles.method("Bits", "get", "boolean", "int").bindTo(bits), "long", "int")
-            return self._numbers(get).astype(np.bool_)
+            return _in_bulk(get, self.size).astype(np.bool_)
 
     def numbers(self, field: str) -> NDArray[np.int64] | None:
         """Returns a number of each document; int64, shape (size,); None if the index has no such field.
@@ -91,7 +91,41 @@ class LuceneReader:
             values = _doc_values("getNumericValues", self.java_reader, field)
             if values is None:
                 return None
-            return self._numbers(_at("NumericDocValues", "longValue", "long").bindTo(values))
+            return _in_bulk(_number_at(values), self.size)
+
+    def segments(self) -> list["LuceneSegment"]:
+        """Returns the segments that the index consists of, in the order of the documents' numbers."""
+        with java(self._failure):
+            from jnius import cast
+
+            kind = "org.apache.lucene.index.SegmentReader"
+            readers = [cast(kind, leaf.reader()) for leaf in self.java_reader.leaves().toArray()]
+            return [LuceneSegment(reader, self._failure) for reader in readers]
+
+    def close(self) -> None:
+        """Release the files; closing twice is fine."""
+        self._release()
+
+
+class LuceneSegment:
+    """A part of a Lucene index; apart from deletions it never changes.
+
+    :param reader: Its reader in Java.
+    :param failure: What to say when it cannot be read.
+    """
+
+    def __init__(self, reader: Any, failure: str) -> None:
+        self._reader, self._failure = reader, failure
+        self.size: int = reader.maxDoc()
+        """How many documents there are, deleted ones counted too."""
+        self.key = bytes(byte & 0xFF for byte in reader.getSegmentInfo().info.getId())
+        """What no other segment has, in no index."""
+
+    def numbers(self, field: str) -> NDArray[np.int64] | None:
+        """:meth:`LuceneReader.numbers` of the segment."""
+        with java(self._failure):
+            values = _doc_values("getNumericValues", self._reader, field)
+            return None if values is None else _in_bulk(_number_at(values), self.size)
 
     def strings(self, field: str) -> list[str] | None:
         """Returns a text of each document; None if the index has no such field.
@@ -99,10 +133,8 @@ class LuceneReader:
         :param field: A field with binary doc values.
         :raises BackendError: If a text contains what separates texts on their way from Java.
         """
-        if not self.size:
-            return []
         with java(self._failure):
-            values = _doc_values("getBinaryValues", self.java_reader, field)
+            values = _doc_values("getBinaryValues", self._reader, field)
             if values is None:
                 return None
             value = handles.then(
@@ -119,23 +151,6 @@ class LuceneReader:
             msg = f"{self._failure}: an id in it contains a NUL"
             raise BackendError(msg)
         return texts
-
-    def close(self) -> None:
-        """Release the files; closing twice is fine."""
-        self._release()
-
-    def _numbers(self, value: Handle) -> NDArray[np.int64]:
-        """Returns a function of the document numbers 0 to size - 1 in bulk."""
-        each = handles.feed(
-            handles.method("IntStream", "mapToLong", "LongStream", "IntToLongFunction"),
-            1,
-            handles.instance("IntToLongFunction", value),
-        )
-        array = handles.then(
-            handles.feed(each, 0, _documents(0, self.size)), handles.method("LongStream", "toArray", "long[]")
-        )
-        packed = handles.call(handles.then(array, to_bytes("long")))
-        return np.frombuffer(packed.tostring(), ">i8").astype(np.int64)
 
 
 def open_directory(folder: Path) -> Any:
@@ -174,6 +189,21 @@ def to_bytes(kind: str) -> Handle:
 
 def _doc_values(getter: str, reader: Any, field: str) -> Any:
     return getattr(java_class("org.apache.lucene.index.MultiDocValues"), getter)(reader, field)
+
+
+def _in_bulk(value: Handle, count: int) -> NDArray[np.int64]:
+    """Returns a function of the document numbers 0 to count - 1 in bulk; int64, shape (count,)."""
+    each = handles.method("IntStream", "mapToLong", "LongStream", "IntToLongFunction")
+    each = handles.feed(each, 1, handles.instance("IntToLongFunction", value))
+    numbers = handles.feed(each, 0, _documents(0, count))
+    array = handles.then(numbers, handles.method("LongStream", "toArray", "long[]"))
+    packed = handles.call(handles.then(array, to_bytes("long")))
+    return np.frombuffer(packed.tostring(), ">i8").astype(np.int64)
+
+
+def _number_at(values: Any) -> Handle:
+    """Returns the function from a document's number to what numeric doc values say of it."""
+    return _at("NumericDocValues", "longValue", "long").bindTo(values)
 
 
 def _at(owner: str, name: str, returns: str) -> Handle:

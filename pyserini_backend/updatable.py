@@ -16,7 +16,7 @@ from pyserini_backend.analysis import lucene_analyzer
 from pyserini_backend.fields import is_too_long, to_field
 from pyserini_backend.index import LuceneIndex
 from pyserini_backend.jvm import enter
-from pyserini_backend.numbering import number_chunks
+from pyserini_backend.numbering import Numberer
 from pyserini_backend.reader import LuceneReader, holds_index
 from pyserini_backend.searcher import LuceneSearcher
 from pyserini_backend.writer import LuceneWriter, in_batches
@@ -43,6 +43,7 @@ class UpdatableLuceneIndex(UpdatableIndex):
         self._lock = threading.Lock()
         self._reader: LuceneReader | None = None
         self._newest: Snapshot | None = None
+        self._numberer = Numberer()
         self._scratch: ScratchFolder | None = None
         if folder is None:
             self._scratch = ScratchFolder()
@@ -69,13 +70,14 @@ class UpdatableLuceneIndex(UpdatableIndex):
     def close(self) -> None:
         with self._lock:
             self._reader = self._newest = None
+            self._numberer = Numberer()
         if self._scratch is not None:
             self._scratch.close()
 
     def _look(self, reader: LuceneReader) -> Snapshot:
         note = reader.note()
         self._check(note)
-        numbering = number_chunks(reader)
+        numbering = self._numberer.number(reader)
         searcher = LuceneSearcher(reader, self.settings, numbering.ordinals)
         index = LuceneIndex(searcher, self.settings, numbering.documents, numbering.document_ids)
         return Snapshot(

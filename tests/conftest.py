@@ -80,3 +80,23 @@ def other_user() -> OtherUser:
         if done.stdout.strip() == version:
             return user
     pytest.skip(f"no Python {version} that a user without rights may start")
+
+
+@pytest.fixture
+def check_index() -> Callable[[Path], None]:
+    """Have Lucene itself check its files."""
+
+    def check(folder: Path) -> None:
+        from pyserini_backend import jvm
+        from pyserini_backend.reader import open_directory
+
+        with jvm.java("the index cannot be checked"):
+            directory = open_directory(folder)
+            checker = jvm.java_class("org.apache.lucene.index.CheckIndex")(directory)
+            status = checker.checkIndex()
+            assert status.clean
+            assert not status.missingSegments
+            checker.close()
+            directory.close()
+
+    return check

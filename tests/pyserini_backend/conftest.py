@@ -91,23 +91,3 @@ def pyserini() -> Callable[..., str]:
         return done.stdout
 
     return run
-
-
-@pytest.fixture
-def check_index() -> Callable[[Path], None]:
-    """Have Lucene itself check its files."""
-
-    def check(folder: Path) -> None:
-        from pyserini_backend import jvm
-        from pyserini_backend.reader import open_directory
-
-        with jvm.java("the index cannot be checked"):
-            directory = open_directory(folder)
-            checker = jvm.java_class("org.apache.lucene.index.CheckIndex")(directory)
-            status = checker.checkIndex()
-            assert status.clean
-            assert not status.missingSegments
-            checker.close()
-            directory.close()
-
-    return check

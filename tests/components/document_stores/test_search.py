@@ -13,6 +13,7 @@ from haystack.errors import FilterError
 
 from autoindex_haystack.retrieval import BM25Settings, ChunkTable, get_backend
 from haystack_integrations.common.autoindex import make_chunks
+from haystack_integrations.document_stores.autoindex import Bm25sDocumentStore
 from haystack_integrations.document_stores.autoindex.index_cache import IndexCache
 
 WORDS = "wing heat ice engine cold starts lift drag flow shock wave jet nozzle plate".split()
@@ -160,12 +161,12 @@ def test_restored_documents_are_copies(store, own) -> None:
         found.meta["tags"].append("changed")
 
 
-def test_an_index_is_built_once_and_not_at_all_for_a_change_of_meta(store_class, monkeypatch, tmp_path: Path) -> None:
+def test_an_index_is_built_once_and_not_at_all_for_a_change_of_meta(monkeypatch, tmp_path: Path) -> None:
     opened = []
     monkeypatch.setattr(
         IndexCache, "open", lambda cache, rows, open_=IndexCache.open: opened.append(1) or open_(cache, rows)
     )
-    store = store_class(str(tmp_path / "store"))
+    store = Bm25sDocumentStore(str(tmp_path / "store"))
     store.write_documents([Document(id="a", content="wing", meta={"n": 1})])
     assert opened == []
     for _ in range(3):

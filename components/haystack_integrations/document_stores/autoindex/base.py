@@ -11,10 +11,9 @@ from haystack.utils.filters import document_matches_filter
 from autoindex_haystack.retrieval import BM25Settings
 from haystack_integrations.common.autoindex import is_document_list
 from haystack_integrations.document_stores.autoindex import metadata
-from haystack_integrations.document_stores.autoindex.chunk_rows import ChunkRows
 from haystack_integrations.document_stores.autoindex.committed_documents import CommittedDocuments
 from haystack_integrations.document_stores.autoindex.document_log import DocumentLog, LogHeader
-from haystack_integrations.document_stores.autoindex.index_cache import IndexCache
+from haystack_integrations.document_stores.autoindex.index_cache import IndexCache, Indexes
 from haystack_integrations.document_stores.autoindex.searchable import Searchable
 from haystack_integrations.document_stores.autoindex.transaction import (
     Transaction,
@@ -28,7 +27,7 @@ class BM25DocumentStore:
     """A document store over one of the engines; its subclasses name the engine and say how to use it.
 
     Documents are held in memory and, with a path, in a log on disk: when a call returns, what it wrote is durable. The
-    engine's index is made at the first search after a change and kept beside the log for other processes.
+    engine's index is brought up to date by the first search after a change and kept beside the log for other processes.
     """
 
     backend: ClassVar[str]
@@ -48,7 +47,7 @@ class BM25DocumentStore:
         folder = None if self.path is None else Path(self.path).absolute()
         header = LogHeader(backend=self.backend, settings=self.settings)
         self._stored = CommittedDocuments(None if folder is None else DocumentLog(folder, header))
-        self._cache = IndexCache(folder, self.backend, self.settings)
+        self._indexes: Indexes = self._make_indexes(folder)
         self._searchable: Searchable | None = None
         self._build_lock = threading.Lock()
 
@@ -70,8 +69,13 @@ class BM25DocumentStore:
 
     def close(self) -> None:
         """Release the index and the files. The documents stay, and the store can be used further."""
-        self._searchable = None
+        with self._build_lock:
+            self._searchable = None
+            self._indexes.close()
         self._stored.close()
+
+    def _make_indexes(self, folder: Path | None) -> Indexes:
+        return IndexCache(folder, self.backend, self.settings)
 
     def search(self, query: str, *, top_k: int = 10, filters: dict[str, Any] | None = None) -> list[Document]:
         """Find the chunks that match a query best.
@@ -234,20 +238,14 @@ class BM25DocumentStore:
         if found and found.version == self._stored.version():
             return found
         with self._build_lock:
-            version, documents = self._stored.snapshot()
             found = self._searchable
-            if found and found.version == version:
-                return found
-            rows = ChunkRows(documents)
-            # A change of meta alone needs new rows, for the filters, but no new index.
-            same = found is not None and found.opened.digest == rows.digest
-            opened = found.opened if found and same else self._cache.open(rows)
-            self._searchable = Searchable(version, rows, opened)
-            return self._searchable
+            if found is None or found.version != self._stored.version():
+                found = self._searchable = self._indexes.searchable(self._stored, found)
+            return found
 
     def _matching(self, filters: dict[str, Any] | None) -> list[Document]:
         """The documents themselves, not copies."""
-        _, documents = self._stored.snapshot()
+        documents = self._stored.snapshot().documents
         if not filters:
             return documents
         return [document for document in documents if document_matches_filter(filters, document)]

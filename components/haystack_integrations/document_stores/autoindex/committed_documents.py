@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
 
 from haystack import Document
 
@@ -11,6 +12,27 @@ from haystack_integrations.document_stores.autoindex.transaction import Transact
 
 _SLACK = 1_000
 """Entries that a log may have beyond twice its documents before it is written anew."""
+
+
+_LATEST = 20_000
+"""How many of the latest changes are kept, beside the very last transaction, to tell what changed since a version."""
+
+
+@dataclass(frozen=True)
+class Committed:
+    """The documents at one moment.
+
+    :param version: Another number after every change, in this process.
+    :param state: Another text after every change; the same in all processes that see the same commits.
+    :param documents: The documents, in the order in which they were first written.
+    :param changed: By id, what was there at an earlier version and what is there now, for all that was written or
+        deleted since; None where that is not known.
+    """
+
+    version: int
+    state: str
+    documents: list[Document]
+    changed: dict[str, tuple[Document | None, Document | None]] | None
 
 
 class CommittedDocuments:
@@ -24,6 +46,9 @@ class CommittedDocuments:
         self._log = log
         self._documents: dict[str, Document] = {}
         self._version = 0
+        self._replaced: dict[int, dict[str, Document | None]] = {}
+        """By version, what its transaction replaced; the latest ones."""
+        self._replacements = 0
         self._lock = threading.Lock()
         self._write_lock = threading.RLock()
         self._writing = False
@@ -34,11 +59,16 @@ class CommittedDocuments:
             self._refresh()
             return self._version
 
-    def snapshot(self) -> tuple[int, list[Document]]:
-        """Returns the version and its documents, in the order in which they were first written."""
+    def snapshot(self, since: int | None = None) -> Committed:
+        """Look at what is committed now.
+
+        :param since: A version of before, to be told what changed since.
+        :returns: The documents.
+        """
         with self._lock:
             self._refresh()
-            return self._version, list(self._documents.values())
+            state = self._log.state if self._log else f"version {self._version}"
+            return Committed(self._version, state, list(self._documents.values()), self._changed(since))
 
     @contextmanager
     def writing(self) -> Iterator[Mapping[str, Document]]:
@@ -92,9 +122,26 @@ class CommittedDocuments:
                 self._apply(transaction)
 
     def _apply(self, transaction: Transaction) -> None:
+        self._version += 1
         if transaction.anew:
+            self._replaced, self._replacements = {}, 0
             self._documents.clear()
+        else:
+            touched = [*transaction.deleted, *(document.id for document in transaction.written)]
+            self._replaced[self._version] = {id_: self._documents.get(id_) for id_ in touched}
+            self._replacements += len(self._replaced[self._version])
+            while len(self._replaced) > 1 and self._replacements > _LATEST:
+                self._replacements -= len(self._replaced.pop(next(iter(self._replaced))))
         for id_ in transaction.deleted:
             self._documents.pop(id_, None)
         self._documents.update((document.id, document) for document in transaction.written)
-        self._version += 1
+
+    def _changed(self, since: int | None) -> dict[str, tuple[Document | None, Document | None]] | None:
+        if since is None:
+            return None
+        before: dict[str, Document | None] = {}
+        for version in range(self._version, since, -1):
+            if version not in self._replaced:
+                return None
+            before |= self._replaced[version]
+        return {id_: (document, self._documents.get(id_)) for id_, document in before.items()}

@@ -16,7 +16,7 @@ from typing import BinaryIO
 from filelock import FileLock, Timeout
 from haystack import Document
 from pydantic import BaseModel, ValidationError
-from xxhash import xxh3_64
+from xxhash import xxh3_64, xxh3_128_hexdigest
 
 from autoindex_haystack.errors import RunError
 from autoindex_haystack.files import atomic_file
@@ -124,13 +124,13 @@ class DocumentLog:
                     # The mark makes sure that what was cut off is not completed, not even a commit.
                     file.write(b"#\n" if file.tell() > self._position else b"")
                     file.write(encode_line({"abort": True}))
-                _write(file, transaction)
+                digest = _write(file, transaction)
                 end = file.tell()
             if new:
                 _sync_folder(self._folder)
         except OSError as error:
             raise self._unusable("written", error) from error
-        self._is_at(end, self.entries + len(transaction))
+        self._is_at(end, self.entries + len(transaction), _chained("" if new else self.state, digest))
 
     def rewrite(self, documents: Iterable[Document]) -> None:
         """Put a log in place that holds these documents and nothing else. The lock must be held.
@@ -144,12 +144,12 @@ class DocumentLog:
                 unfinished.unlink()
             with atomic_file(self._path) as temporary, temporary.open("wb") as file:
                 file.write(self._header_line())
-                _write(file, transaction)
+                digest = _write(file, transaction)
                 end = file.tell()
             _sync_folder(self._folder)
         except (RunError, OSError) as error:
             raise self._unusable("written", error) from error
-        self._is_at(end, len(transaction))
+        self._is_at(end, len(transaction), _chained("", digest))
 
     def close(self) -> None:
         """Forget what was read and release the file. Reading afterwards begins anew."""
@@ -158,16 +158,18 @@ class DocumentLog:
         self._file = None
         self._identity = (0, 0)
         self._position = self._size = self.entries = 0
+        self.state = ""
+        """Hash of all commits so far, in their order: the same in all processes that have read as far."""
         self._forget()
 
     def _forget(self) -> None:
         """Drop the transaction that is being read."""
         self._pending, self._digest, self._broken = Transaction(), xxh3_64(), False
 
-    def _is_at(self, position: int, entries: int) -> None:
+    def _is_at(self, position: int, entries: int, state: str) -> None:
         """Go on behind what this process has just written itself."""
         self._open()
-        self._position, self.entries = position, entries
+        self._position, self.entries, self.state = position, entries, state
         self._forget()
 
     def _open(self) -> bool:
@@ -206,6 +208,7 @@ class DocumentLog:
                 raise StoreError(msg)
             committed = self._pending
             self.entries += len(committed)
+            self.state = _chained(self.state, entry["commit"])
             self._forget()
             return committed
         else:
@@ -236,8 +239,8 @@ class DocumentLog:
         return StoreError(f"the document store in {self._folder} cannot be {how}: {reason}")
 
 
-def _write(file: BinaryIO, transaction: Transaction) -> None:
-    """Write a transaction, its commit only after the rest is on the disk."""
+def _write(file: BinaryIO, transaction: Transaction) -> str:
+    """Write a transaction, its commit only after the rest is on the disk; returns what the commit says."""
     digest = xxh3_64()
     if transaction.deleted:
         line = encode_line({"delete": transaction.deleted})
@@ -250,6 +253,11 @@ def _write(file: BinaryIO, transaction: Transaction) -> None:
     _sync(file)
     file.write(encode_line({"commit": digest.hexdigest()}))
     _sync(file)
+    return digest.hexdigest()
+
+
+def _chained(state: str, commit: str) -> str:
+    return xxh3_128_hexdigest(f"{state} {commit}".encode())
 
 
 def _sync(file: BinaryIO) -> None:

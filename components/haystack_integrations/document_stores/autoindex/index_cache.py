@@ -1,8 +1,8 @@
 """Engine indexes that a document store keeps beside its log, so that another process need not build them again."""
 
 import re
-import weakref
 from pathlib import Path
+from typing import Protocol
 
 from filelock import FileLock, Timeout
 from haystack import logging
@@ -11,6 +11,8 @@ from autoindex_haystack.errors import BackendError
 from autoindex_haystack.files import remove
 from autoindex_haystack.retrieval import BM25Settings, Index, get_backend
 from haystack_integrations.document_stores.autoindex.chunk_rows import ChunkRows
+from haystack_integrations.document_stores.autoindex.committed_documents import CommittedDocuments
+from haystack_integrations.document_stores.autoindex.searchable import OpenIndex, Searchable
 
 logger = logging.getLogger(__name__)
 
@@ -19,18 +21,20 @@ _NAME = re.compile(r"index-[0-9a-f]{32}|\.index-[0-9a-f]{32}\..*")
 """Folders of indexes, finished or not. A user may have given a folder that holds others; those are not touched."""
 
 
-class OpenIndex:
-    """An engine's index, closed when nobody searches it any more.
+class Indexes(Protocol):
+    """Where the index of a store's documents comes from."""
 
-    :param index: The index.
-    :param digest: The digest of the rows that it was made of.
-    """
+    def searchable(self, stored: CommittedDocuments, found: Searchable | None) -> Searchable:
+        """Give the documents that are committed now with their index.
 
-    def __init__(self, index: Index, digest: str) -> None:
-        self.index = index
-        self.digest = digest
-        # At the end of the process the engine may be gone before; there is nothing left to release then.
-        weakref.finalize(self, index.close).atexit = False
+        :param stored: The documents.
+        :param found: What was given before.
+        :returns: The documents and the index.
+        :raises BackendError: If the engine is missing or fails.
+        """
+
+    def close(self) -> None:
+        """Let go of all files; the next search opens them again."""
 
 
 class IndexCache:
@@ -43,6 +47,17 @@ class IndexCache:
 
     def __init__(self, folder: Path | None, backend: str, settings: BM25Settings) -> None:
         self._folder, self._backend, self._settings = folder, backend, settings
+
+    def searchable(self, stored: CommittedDocuments, found: Searchable | None) -> Searchable:
+        committed = stored.snapshot()
+        rows = ChunkRows(committed.documents)
+        # A change of meta alone needs new rows, for the filters, but no new index.
+        same = found is not None and found.opened.digest == rows.digest
+        opened = found.opened if found and same else self.open(rows)
+        return Searchable(committed.version, committed.state, rows, opened)
+
+    def close(self) -> None:
+        pass
 
     def open(self, rows: ChunkRows) -> OpenIndex:
         """Load the index of these rows, or build it and save it for others.

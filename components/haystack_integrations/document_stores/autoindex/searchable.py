@@ -1,13 +1,30 @@
 """One version of a store's documents together with the engine's index of them."""
 
+import weakref
 from dataclasses import dataclass, replace
 from typing import Any
 
 from haystack import Document
 
+from autoindex_haystack.retrieval import Index
 from haystack_integrations.common.autoindex import copy_meta, restore_source
 from haystack_integrations.document_stores.autoindex.chunk_rows import ChunkRows
-from haystack_integrations.document_stores.autoindex.index_cache import OpenIndex
+
+
+class OpenIndex:
+    """An engine's index, closed when nobody searches it any more.
+
+    :param index: The index.
+    :param digest: The digest of the rows that it was built of; empty if it is one that is changed in place, which sees
+        to its files itself.
+    """
+
+    def __init__(self, index: Index, digest: str = "") -> None:
+        self.index = index
+        self.digest = digest
+        if digest:
+            # At the end of the process the engine may be gone before; there is nothing left to release then.
+            weakref.finalize(self, index.close).atexit = False
 
 
 @dataclass(frozen=True)
@@ -15,13 +32,17 @@ class Searchable:
     """What a search needs, unchangeable: a writer makes a new one.
 
     :param version: The version of the documents.
+    :param state: The same, as other processes know it.
     :param rows: The documents as rows of the index.
     :param opened: The index.
+    :param deleted: Chunks that are gone and still count in the index's number of chunks and average length.
     """
 
     version: int
+    state: str
     rows: ChunkRows
     opened: OpenIndex
+    deleted: int = 0
 
     def search(self, query: str, top_k: int, filters: dict[str, Any] | None) -> list[Document]:
         """Returns copies of the best chunks with their scores."""
