@@ -7,6 +7,10 @@ indexes a collection with both and asks both all its queries, in turns, and prin
 ``SimpleSearcher.batch_search``, called as ``LuceneSearcher.batch_search`` does. Each indexing is a process of its own.
 The same Java serves both: in our indexing with our options, in Pyserini's with those that Pyserini gives it. CPU time
 is that of all threads.
+
+    .venv/bin/python benchmarks/lucene.py store ../shared/datasets/gcide_reverse_full
+
+tells what it costs to write a few documents more to a full LuceneDocumentStore and to search.
 """
 
 import json
@@ -63,6 +67,36 @@ def run(collection: Path, rounds: int, hits: int, out: Path | None) -> None:
     if out:
         out.write_text(text, encoding="utf-8")
     shutil.rmtree(work)
+
+
+@main.command()
+@click.argument("collection", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option("--more", default=100, show_default=True, help="Documents that are written to the full store.")
+@click.option("--rounds", default=5, show_default=True, help="How often they are.")
+def store(collection: Path, more: int, rounds: int) -> None:
+    """Compare filling a LuceneDocumentStore, and then writing few documents and searching."""
+    from haystack import Document
+
+    from haystack_integrations.document_stores.autoindex import LuceneDocumentStore
+
+    loaded = load_collection(collection)
+    rows = [Document(id=document.doc_id, content=document.text) for document in loaded.documents]
+    query = next(iter(loaded.queries.values()))
+    seconds = []
+    with tempfile.TemporaryDirectory(prefix="autoindex-benchmark-") as folder:
+        opened = LuceneDocumentStore(f"{folder}/store")
+        kept = len(rows) - rounds * more
+        for batch in [rows[:kept], *(rows[start : start + more] for start in range(kept, len(rows), more))]:
+            begun = time.perf_counter()
+            opened.write_documents(batch)
+            opened.search(query)
+            seconds.append(time.perf_counter() - begun)
+        opened.close()
+    first, later = seconds[0], statistics.median(seconds[1:])
+    click.echo(
+        f"{kept:,} documents, written, indexed and searched: {first:.2f} s; {more} more: {later:.3f} s, "
+        f"median of {rounds}; {first / later:.0f} times less"
+    )
 
 
 def write_json(folder: Path, ids: list[str], texts: list[str]) -> None:

@@ -89,8 +89,9 @@ class LiveIndex:
             if expunge or snapshot.state != committed.state:
                 with self._locked(), index.writer(wait=_WAIT) as writer:
                     # Now nobody else writes, and what is indexed cannot be newer than this.
-                    committed = stored.snapshot(found.version if found else None)
-                    rows = _rows(committed, found)
+                    seen, committed = committed, stored.snapshot(found.version if found else None)
+                    if committed.version != seen.version:
+                        rows = _rows(committed, found)
                     self._write(writer, index.snapshot(), committed, rows, found, expunge=expunge)
                     snapshot = index.snapshot()
             if list(snapshot.chunk_ids) != rows.ids():
