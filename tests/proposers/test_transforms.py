@@ -177,19 +177,18 @@ class TestCleaning:
         words = tokenize(cleaning.clean_markdown(page))
         assert words == ["flex", "box", "uses", "element", "style", "style"]
 
-    def test_latex_is_spelled_or_left_out(self):
-        formula = r"$\int_0^1 \alpha \mathrm{d}x$"
-        assert "integral" in cleaning.spell_latex(formula)
-        assert "alpha" in cleaning.spell_latex(formula)
-        assert "mathrm" not in cleaning.spell_latex(formula)
-        assert cleaning.strip_latex(r"a \textbf{bold} claim $x$").split() == ["a", "bold", "claim", "x"]
+    def test_labels_in_brackets_that_many_documents_share_vanish(self):
+        texts = [f"word {i} [1913 Webster] [own {i}]" for i in range(20)]
+        labels = cleaning.learn_labels(texts, 0.5)
+        assert labels == {"[1913 Webster]": 20}
+        assert cleaning.drop_labels(texts[3], labels).split() == ["word", "3", "[own", "3]"]
 
     def test_addresses_vanish(self):
         assert cleaning.drop_addresses("see https://example.org/a_b?c=d now").split() == ["see", "now"]
 
     @given(any_text)
     def test_any_text_is_accepted(self, text):
-        for clean in (cleaning.clean_markdown, cleaning.spell_latex, cleaning.strip_latex, cleaning.drop_addresses):
+        for clean in (cleaning.clean_markdown, cleaning.drop_addresses):
             assert isinstance(clean(text), str)
 
 
@@ -235,12 +234,6 @@ class TestLayout:
 
     def test_short_texts_have_no_windows(self):
         assert layout.windows("a b c", "T", 10) == []
-
-    def test_sections_begin_at_headings_and_keep_all_words(self):
-        page = "intro text here\n# One\nalpha beta gamma\n## Two\ndelta epsilon zeta\n"
-        pieces = layout.sections(page, "T", 3)
-        assert len(pieces) == 3
-        assert " ".join(piece.removeprefix("T\n") for piece in pieces).split() == page.split()
 
     def test_lead_repeat_and_metadata(self):
         assert layout.lead("a b  c d", 2) == "a b"

@@ -12,7 +12,14 @@ from dataclasses import dataclass, field
 
 from autoindex_haystack.proposers.base import CollectionView
 from autoindex_haystack.proposers.builtin.profile import SPLITTERS, Profile, sample
-from autoindex_haystack.proposers.builtin.transforms import cleaning, layout, variants
+from autoindex_haystack.proposers.builtin.transforms import (
+    abbreviations,
+    compounds,
+    latex,
+    layout,
+    numbers,
+    variants,
+)
 from autoindex_haystack.retrieval.analyzers import tokenize
 from autoindex_haystack.retrieval.porter import porter_stem
 
@@ -25,9 +32,13 @@ ADDITIONS: dict[str, Callable[[str], str]] = {
     "identifiers": variants.add_identifier_parts,
     "hyphens": variants.add_joined_hyphens,
     "letters": variants.add_plain_letters,
-    "latex": cleaning.spell_latex,
+    "latex": latex.spell_latex,
+    "numbers": numbers.add_number_forms,
 }
 """Transforms whose gain in covered query terms is measured by applying them."""
+
+_DOCUMENTS = 2
+"""In how many documents of the sample the additions that are learned must occur."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +48,8 @@ class Contrast:
     :param missed: How many relevant documents are not in the first 100.
     :param relevant: How many relevant documents were looked at.
     :param forms: Share of the query that only other word forms of a missed document cover.
-    :param gains: The same for each transform of :data:`ADDITIONS`.
+    :param gains: The same for each transform of :data:`ADDITIONS`, and for those that learn what they add.
+    :param stuffing: How often wrong documents say a term of the query relative to relevant ones.
     :param length: Median length of missed documents relative to wrong ones.
     :param lifts: How much better a part of the text sets relevant from wrong documents apart than the whole does, by
         field name; ``*title`` and ``*lead`` are the title and the first 50 words. 1 is as good as the whole.
@@ -48,6 +60,7 @@ class Contrast:
     relevant: int = 0
     forms: float = 0.0
     gains: dict[str, float] = field(default_factory=dict)
+    stuffing: float = 1.0
     length: float = 1.0
     lifts: dict[str, float] = field(default_factory=dict)
     covers: dict[str, float] = field(default_factory=dict)
@@ -89,7 +102,8 @@ def contrast_documents(
         missed=len(missed),
         relevant=len(relevant),
         forms=_mean(_forms_gain(pair) for pair in hard),
-        gains={name: _mean(_addition_gain(pair, add) for pair in hard) for name, add in ADDITIONS.items()},
+        gains={name: _mean(_addition_gain(pair, add) for pair in hard) for name, add in _additions(view).items()},
+        stuffing=_mean(map(_frequency, wrong)) / max(1.0, _mean(map(_frequency, relevant))),
         length=_median_words(hard) / _median_words(wrong),
         lifts=lifts,
         covers=covers,
@@ -122,6 +136,18 @@ def _pairs(
         relevant += [pair(document) for document in right[:_MOST_DOCUMENTS]]
         wrong += [pair(document) for document in ranked[:20] if grades.get(document, 0) <= 0][:_MOST_DOCUMENTS]
     return missed, relevant, wrong
+
+
+def _additions(view: CollectionView) -> dict[str, Callable[[str], str]]:
+    """The transforms to apply, those that learn having learned from a sample of the corpus."""
+    texts = [document.text[:_LONGEST_TEXT] for document in sample(view.documents, _STATISTICS_SAMPLE)]
+    joined = compounds.learn_compounds(texts, _DOCUMENTS)
+    defined = abbreviations.learn_abbreviations(texts, _DOCUMENTS)
+    return {
+        **ADDITIONS,
+        "compounds": lambda text: compounds.add_compounds(text, joined),
+        "abbreviations": lambda text: abbreviations.add_abbreviations(text, defined),
+    }
 
 
 def _weights(view: CollectionView) -> Callable[[str], float]:
@@ -172,6 +198,12 @@ def _addition_gain(pair: _Pair, add: Callable[[str], str]) -> float:
     text = f"{pair.title}\n{pair.text}"
     changed = add(text)
     return 0.0 if changed == text else _cover(pair.terms, pair.words(changed)) - _cover(pair.terms, pair.words(text))
+
+
+def _frequency(pair: _Pair) -> float:
+    """How often a document says a term of the query, for the terms that it says at all."""
+    counts = Counter(word for word in pair.words(pair.text) if word in pair.terms)
+    return _mean(counts.values())
 
 
 def _lift(right: float, wrong: float) -> float:

@@ -12,11 +12,21 @@ from typing import Any
 
 from autoindex_haystack.proposers.builtin.recipe import Recipe, Step
 from autoindex_haystack.proposers.builtin.transforms import (
+    abbreviations,
+    aliases,
     boilerplate,
+    chapters,
     cleaning,
+    code,
+    compounds,
     fields,
+    informative,
+    latex,
     layout,
     lengths,
+    numbers,
+    pages,
+    repetition,
     variants,
     word_forms,
 )
@@ -34,7 +44,7 @@ class Transform:
     """A transform of the library.
 
     :param name: Its name in recipes.
-    :param module: Where its functions stand.
+    :param modules: Where its functions stand.
     :param says: One line that says what it does with these parameters.
     :param prepare: Lines that change ``title`` and ``text``.
     :param represent: Lines that change ``pieces``.
@@ -43,7 +53,7 @@ class Transform:
     """
 
     name: str
-    module: ModuleType
+    modules: tuple[ModuleType, ...]
     says: Callable[[Parameters], str]
     prepare: Lines = _nothing
     represent: Lines = _nothing
@@ -76,6 +86,23 @@ def _fields_prepare(p: Parameters) -> list[str]:
     return lines
 
 
+def _texts(function: str, *more: Any) -> str:
+    """The expression that learns from the prepared texts of the corpus."""
+    arguments = "".join(f", {value!r}" for value in more)
+    return f"{function}((self.prepare(doc)[1] for doc in docs){arguments})"
+
+
+def _heading(p: Parameters) -> str:
+    return f"{p.get('kind', 'markdown').upper()}_HEADING"
+
+
+def _aliases_learn(p: Parameters) -> dict[str, str]:
+    given = "phrase_aliases(doc.text)"
+    if p["names"]:
+        given += f" + field_aliases(split_{p['markup']}(doc.text), {tuple(p['names'])!r})"
+    return {"aliases": f"learn_aliases((self.prepare(doc)[0], {given}) for doc in docs)"}
+
+
 def _forms_idea(p: Parameters) -> str:
     forms = "the singular or plural" if p["stems"] == "plural" else f"up to {p['most']} other forms"
     where = f"each of the first {p['first']} words" if p["first"] else "each word"
@@ -90,39 +117,55 @@ def _forms_represent(p: Parameters) -> list[str]:
 
 
 def _forms_learn(p: Parameters) -> dict[str, str]:
-    arguments = f"{p['most']}, {p['documents']}, {p['stems']!r}, related={p['related']}"
-    return {"forms": f"learn_forms((self.prepare(doc)[1] for doc in docs), {arguments})"}
+    return {"forms": _texts("learn_forms", p["most"], p["documents"], p["stems"], p["related"])}
 
 
 _ALL = (
     Transform(
         "boilerplate",
-        boilerplate,
+        (boilerplate,),
         lambda p: f"leave out lines that {p['share']:.1%} of the documents share",
         prepare=lambda _: ['text = drop_lines(text, self.state["boilerplate"])'],
         learn=lambda p: {"boilerplate": f"learn_boilerplate((doc.text for doc in docs), {p['share']})"},
         grid={"share": (0.01, 0.05, 0.002)},
     ),
-    Transform("fields", fields, _fields_idea, prepare=_fields_prepare),
+    Transform("fields", (fields, pages, code), _fields_idea, prepare=_fields_prepare),
     Transform(
         "markdown",
-        cleaning,
+        (cleaning,),
         lambda _: "keep the readable words of Markdown links, macros and tags",
         prepare=lambda _: ["text = clean_markdown(text)"],
     ),
     Transform(
-        "addresses", cleaning, lambda _: "leave out web addresses", prepare=lambda _: ["text = drop_addresses(text)"]
+        "addresses",
+        (cleaning,),
+        lambda _: "leave out web addresses",
+        prepare=lambda _: ["text = drop_addresses(text)"],
+    ),
+    Transform(
+        "labels",
+        (cleaning,),
+        lambda p: f"leave out labels in brackets that {p['share']:.1%} of the documents share",
+        prepare=lambda _: ['text = drop_labels(text, self.state["labels"])'],
+        learn=lambda p: {"labels": f"learn_labels((doc.text for doc in docs), {p['share']})"},
+        grid={"share": (0.002, 0.01)},
+    ),
+    Transform(
+        "repeated_lines",
+        (repetition,),
+        lambda _: "leave out lines that repeat an earlier one but for numbers, case and punctuation",
+        prepare=lambda _: ["text = drop_repeated_lines(text)"],
     ),
     Transform(
         "latex",
-        cleaning,
-        lambda p: "spell LaTeX commands as words" if p["spell"] else "leave out LaTeX commands",
+        (latex,),
+        lambda p: "spell LaTeX commands and symbols as words" if p["spell"] else "leave out LaTeX commands",
         prepare=lambda p: [f"text = {'spell' if p['spell'] else 'strip'}_latex(text)"],
         grid={"spell": (True, False)},
     ),
     Transform(
         "metadata",
-        layout,
+        (layout,),
         lambda p: "add the metadata fields " + ", ".join(p["names"]),
         represent=lambda p: [
             f"names = {tuple(p['names'])!r}",
@@ -131,68 +174,144 @@ _ALL = (
     ),
     Transform(
         "title",
-        layout,
+        (layout,),
         lambda p: f"say the title {p['times']} more times" if p["times"] > 1 else "say the title once more",
         represent=lambda p: [f'pieces[0] += "\\n" + repeat(title, {p["times"]})'],
         grid={"times": (1, 2, 4)},
     ),
     Transform(
+        "headings",
+        (chapters, layout),
+        lambda p: "say the headings once more" if p["times"] == 1 else f"say the headings {p['times']} more times",
+        represent=lambda p: [f'pieces[0] += "\\n" + repeat(headings(doc.text, {_heading(p)}), {p["times"]})'],
+        grid={"times": (1, 2)},
+    ),
+    Transform(
+        "aliases",
+        (aliases, fields, pages, code),
+        lambda p: "add the other names that records give for what a document is about",
+        represent=lambda _: ['pieces[0] += other_names(title, self.state["aliases"])'],
+        learn=_aliases_learn,
+    ),
+    Transform(
         "lead",
-        layout,
+        (layout,),
         lambda p: f"say the first {p['words']} words again" + ("" if p["times"] == 1 else f" {p['times']} times"),
         represent=lambda p: [f'pieces[0] += "\\n" + repeat(lead(text, {p["words"]}), {p["times"]})'],
         grid={"words": (50, 25, 100), "times": (1, 2)},
     ),
     Transform(
+        "key_words",
+        (informative,),
+        lambda p: f"say again the {p['count']} words that a document uses often and the corpus seldom",
+        represent=lambda p: [f'pieces[0] += "\\n" + key_words(text, self.state["rarity"], {p["count"]})'],
+        learn=lambda _: {"rarity": _texts("learn_rarity")},
+        grid={"count": (10, 5, 20)},
+    ),
+    Transform(
+        "key_sentences",
+        (informative,),
+        lambda p: (
+            f"add a chunk of the title and the {p['count']} most informative sentences"
+            if p["chunk"]
+            else f"say the {p['count']} most informative sentences again"
+        ),
+        represent=lambda p: [
+            f'best = "\\n".join(key_sentences(text, self.state["rarity"], {p["count"]}))',
+            'pieces += [f"{title}\\n{best}"] if best else []' if p["chunk"] else 'pieces[0] += f"\\n{best}"',
+        ],
+        learn=lambda _: {"rarity": _texts("learn_rarity")},
+        grid={"count": (3, 1, 6), "chunk": (False, True)},
+    ),
+    Transform(
         "lead_chunk",
-        layout,
+        (layout,),
         lambda p: f"add a chunk of the title and the first {p['words']} words",
         represent=lambda p: [f'pieces.append(f"{{title}}\\n{{lead(text, {p["words"]})}}")'],
         grid={"words": (60, 30, 120)},
     ),
     Transform(
         "passages",
-        layout,
+        (layout,),
         lambda p: f"add overlapping passages of {p['words']} words beside the whole document",
         represent=lambda p: [f"pieces += windows(text, title, {p['words']})"],
         grid={"words": (200, 100, 60, 400)},
     ),
     Transform(
         "sections",
-        layout,
+        (chapters,),
         lambda p: f"add the sections of at least {p['words']} words beside the whole document",
-        represent=lambda p: [f"pieces += sections(doc.text, title, {p['words']})"],
+        represent=lambda p: [f"pieces += sections(doc.text, title, {p['words']}, {_heading(p)})"],
         grid={"words": (30, 100)},
     ),
     Transform(
+        "elements",
+        (chapters,),
+        lambda p: f"add each {p['name']} of at least {p['words']} words beside the whole document",
+        represent=lambda p: [f"pieces += elements(doc.text, title, {p['name']!r}, {p['words']})"],
+        grid={"words": (20, 60)},
+    ),
+    Transform(
         "identifiers",
-        variants,
-        lambda _: "add the words of camelCase and snake_case identifiers",
-        represent=lambda _: ["pieces = [add_identifier_parts(piece) for piece in pieces]"],
+        (variants,),
+        lambda p: "add the words of identifiers in camelCase and snake_case" + (" or with digits" * p["digits"]),
+        represent=lambda p: [
+            f"pieces = [add_identifier_parts(piece{', digits=True' * p['digits']}) for piece in pieces]"
+        ],
+        grid={"digits": (False, True)},
     ),
     Transform(
         "hyphens",
-        variants,
+        (variants,),
         lambda _: "add hyphenated words as one word",
         represent=lambda _: ["pieces = [add_joined_hyphens(piece) for piece in pieces]"],
     ),
     Transform(
         "letters",
-        variants,
+        (variants,),
         lambda _: "add words without accents and ligatures",
         represent=lambda _: ["pieces = [add_plain_letters(piece) for piece in pieces]"],
     ),
     Transform(
+        "numbers",
+        (numbers,),
+        lambda _: "add other ways of writing numbers and quantities",
+        represent=lambda _: ["pieces = [add_number_forms(piece) for piece in pieces]"],
+    ),
+    Transform(
+        "abbreviations",
+        (abbreviations,),
+        lambda p: f"add abbreviations and their long forms that {p['documents']} documents define",
+        represent=lambda _: ['pieces = [add_abbreviations(piece, self.state["abbreviations"]) for piece in pieces]'],
+        learn=lambda p: {"abbreviations": _texts("learn_abbreviations", p["documents"])},
+        grid={"documents": (2, 5)},
+    ),
+    Transform(
+        "compounds",
+        (compounds,),
+        lambda p: f"add compounds in one word and in two where {p['documents']} documents write either",
+        represent=lambda _: ['pieces = [add_compounds(piece, self.state["compounds"]) for piece in pieces]'],
+        learn=lambda p: {"compounds": _texts("learn_compounds", p["documents"])},
+        grid={"documents": (3, 10)},
+    ),
+    Transform(
+        "flatten",
+        (repetition,),
+        lambda p: f"count each word at most {p['most']} times",
+        represent=lambda p: [f"pieces = [flatten(piece, {p['most']}) for piece in pieces]"],
+        grid={"most": (8, 4, 16)},
+    ),
+    Transform(
         "pad",
-        lengths,
+        (lengths,),
         lambda p: f"bring short documents up to the length that {p['share']:.0%} of the documents do not reach",
         represent=lambda p: [f'pieces[0] = pad(pieces[0], self.state["length"], {p["times"]})'],
-        learn=lambda p: {"length": f"learn_length((self.prepare(doc)[1] for doc in docs), {p['share']})"},
+        learn=lambda p: {"length": _texts("learn_length", p["share"])},
         grid={"share": (0.5, 0.75, 0.9, 0.25), "times": (1, 2)},
     ),
     Transform(
         "word_forms",
-        word_forms,
+        (word_forms,),
         _forms_idea,
         represent=_forms_represent,
         learn=_forms_learn,

@@ -52,7 +52,9 @@ def moves(recipe: Recipe, profile: Profile, contrast: Contrast) -> list[Move]:
         *_fields(recipe, profile, contrast),
         *_cleaning(profile, contrast),
         *_layout(profile, contrast),
+        *_chunks(profile, contrast),
         *_variants(profile, contrast),
+        *_aliases(profile),
         *_refinements(recipe),
     ]
     best: dict[Step, Move] = {}
@@ -121,6 +123,15 @@ def _cleaning(profile: Profile, contrast: Contrast) -> Iterator[Move]:
     if profile.boilerplate > 0.01:
         reason = f"{profile.boilerplate:.0%} of the text are lines that many documents share"
         yield Move(Step.of("boilerplate", share=0.01), 0.25 + profile.boilerplate, reason)
+    if profile.labels > 0.005:
+        reason = f"{profile.labels:.1%} of the text are labels in brackets that many documents share"
+        yield Move(Step.of("labels"), 0.2 + profile.labels, reason)
+    if profile.repeated_lines > 0.02:
+        reason = f"{profile.repeated_lines:.0%} of the text are lines that their document repeats"
+        yield Move(Step.of("repeated_lines"), 0.2 + 0.5 * profile.repeated_lines, reason)
+    if contrast.stuffing > 1.3:
+        reason = f"wrong documents say a query's term {contrast.stuffing:.1f} times as often as relevant ones"
+        yield Move(Step.of("flatten"), 0.1 + 0.2 * min(1.5, contrast.stuffing - 1), reason)
     if profile.addresses > 0.005:
         yield Move(Step.of("addresses"), 0.15 + profile.addresses, f"{profile.addresses:.1%} of the text are addresses")
     if profile.latex > 0.5:
@@ -142,26 +153,50 @@ def _layout(profile: Profile, contrast: Contrast) -> Iterator[Move]:
         yield Move(Step.of("lead", words=50, times=1), 0.2 + 0.2 * min(2.0, lift - 0.5), reason)
     if profile.words > 80:
         yield Move(Step.of("lead_chunk", words=60), 0.25 + 0.2 * min(2.0, lift - 0.5), reason)
-    if profile.long > 0.1:
-        reason = f"missed documents are {contrast.length:.1f} times as long as wrong ones"
-        score = 0.2 + 0.15 * profile.long + 0.1 * min(2.0, max(-1.0, contrast.length - 1))
-        for words in (200, 100):
-            yield Move(Step.of("passages", words=words), score - (0.02 if words == 100 else 0.0), reason)
-        if profile.headings > 0.3:
-            yield Move(
-                Step.of("sections", words=30), score + 0.05, f"{profile.headings:.0%} of the documents have headings"
-            )
     if profile.metadata:
         yield Move(Step.of("metadata", names=list(profile.metadata)), 0.5, "the user named these metadata fields")
 
 
+def _chunks(profile: Profile, contrast: Contrast) -> Iterator[Move]:
+    """Parts of long documents as chunks, or weighted up."""
+    if profile.headings > 0.3:
+        kind, share = profile.heading, profile.headings
+        reason = f"{share:.0%} of the documents have {kind} headings, which say what they are about"
+        yield Move(Step.of("headings", kind=kind, times=1), 0.2 + 0.1 * share, reason)
+    if profile.long <= 0.1:
+        return
+    reason = f"missed documents are {contrast.length:.1f} times as long as wrong ones"
+    score = 0.2 + 0.15 * profile.long + 0.1 * min(2.0, max(-1.0, contrast.length - 1))
+    for words in (200, 100):
+        yield Move(Step.of("passages", words=words), score - (0.02 if words == 100 else 0.0), reason)
+    if profile.headings > 0.3:
+        reason = f"{profile.headings:.0%} of the documents have {profile.heading} headings"
+        yield Move(Step.of("sections", kind=profile.heading, words=30), score + 0.05, reason)
+    if profile.element:
+        reason = f"documents have several elements {profile.element}, each an answer of its own"
+        yield Move(Step.of("elements", name=profile.element, words=20), score + 0.08, reason)
+    reason = f"{profile.long:.0%} of the documents are long"
+    yield Move(Step.of("key_words", count=10), score - 0.05, reason + "; their usual words say what they are about")
+    yield Move(Step.of("key_sentences", count=3), score - 0.08, reason + "; a few sentences say what they are about")
+
+
 def _variants(profile: Profile, contrast: Contrast) -> Iterator[Move]:
     rates = {"identifiers": profile.identifiers, "hyphens": profile.hyphens, "letters": profile.letters}
-    for name, rate in rates.items():
-        gain = contrast.gains.get(name, 0.0)
+    for name in ("identifiers", "hyphens", "letters", "numbers", "abbreviations", "compounds"):
+        gain, rate = contrast.gains.get(name, 0.0), rates.get(name, 0.0)
         if rate > 0.2 or gain > 0.001:
-            reason = f"{rate:.1f} such words per 100; {gain:.1%} of the query terms in missed documents would match"
+            found = f"{rate:.1f} such words per 100; " if name in rates else ""
+            reason = f"{found}{gain:.1%} of the query terms in missed documents would match"
             yield Move(Step.of(name), 0.15 + 0.02 * min(5.0, rate) + 5 * gain, reason)
+
+
+def _aliases(profile: Profile) -> Iterator[Move]:
+    """Other names, where records tell them and documents are called by a title."""
+    if profile.aliases > 0.02 and (profile.titled > 0.5 or profile.title_field):
+        reason = f"{profile.aliases:.0%} of the documents tell another name of what they are about"
+        needs = () if profile.titled > 0.5 else (_plain_fields(profile),)
+        step = Step.of("aliases", markup=profile.markup, names=list(profile.alias_fields))
+        yield Move(step, 0.2 + 0.3 * profile.aliases, reason, needs)
 
 
 def _refinements(recipe: Recipe) -> Iterator[Move]:

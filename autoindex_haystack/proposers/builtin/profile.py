@@ -5,9 +5,22 @@ import statistics
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 
 from autoindex_haystack.collection import Document
-from autoindex_haystack.proposers.builtin.transforms import boilerplate, cleaning, fields, layout, variants
+from autoindex_haystack.proposers.builtin.transforms import (
+    abbreviations,
+    aliases,
+    boilerplate,
+    chapters,
+    cleaning,
+    code,
+    fields,
+    latex,
+    pages,
+    repetition,
+    variants,
+)
 
 SAMPLE = 600
 """Documents that are looked at."""
@@ -18,6 +31,12 @@ _USUAL = 0.6
 _TITLE_WORDS = 15
 _TITLE_NAMES = ("title", "name", "focus", "subject", "headline", "headword", "package", "t", "term", "topic")
 
+_ALIAS_NAME = re.compile(
+    r"(?i)syn|synonyms?|alias(?:es)?|aka|also[ _-]?known[ _-]?as|alt(?:ernative)?[ _-]?(?:names?|titles?)|provides"
+)
+
+_FEWEST_ELEMENT_WORDS = 15
+
 Splitter = Callable[[str], list[tuple[str, str]]]
 
 SPLITTERS: dict[str, Splitter] = {
@@ -25,24 +44,46 @@ SPLITTERS: dict[str, Splitter] = {
     "front_matter": fields.split_front_matter,
     "marked": fields.split_marked,
     "record": fields.split_record,
+    "tagged": pages.split_tagged,
+    "man": pages.split_man,
+    "wiki": pages.split_wiki,
+    "markdown": pages.split_markdown,
+    "code": code.split_code,
 }
 """The parsers by markup."""
+
+HEADINGS = {
+    "markdown": chapters.MARKDOWN_HEADING,
+    "wiki": chapters.WIKI_HEADING,
+    "man": chapters.MAN_HEADING,
+    "underlined": chapters.UNDERLINED_HEADING,
+    "code": chapters.CODE_HEADING,
+    "numbered": chapters.NUMBERED_HEADING,
+}
+"""Patterns of headings by kind."""
 
 
 @dataclass(frozen=True)
 class Profile:
     """What a corpus is like.
 
-    :param markup: ``xml``, ``front_matter``, ``marked``, ``record`` or empty.
+    :param markup: One of :data:`SPLITTERS`, or empty.
     :param title_field: The field that names a document, when documents have no title of their own.
     :param field_shares: Share of the words by field, for fields with at least one in a thousand.
     :param titled: Share of the documents that have a title.
     :param words: Median number of words.
     :param spread: Words of a longer document (3 of 4 are shorter) relative to a shorter one (1 of 4 is).
     :param long: Share of the documents with more than 150 words.
-    :param headings: Share of the documents with two or more Markdown headings.
+    :param headings: Share of the documents with two or more headings of one kind.
+    :param heading: That kind, one of :data:`HEADINGS`; empty without headings.
+    :param element: The XML element that documents have several of, each with words enough for a chunk.
+    :param alias_fields: Names of the fields that hold other names.
+    :param aliases: Share of the documents that tell another name.
+    :param abbreviations: Abbreviations that a document defines, on average.
+    :param repeated_lines: Share of the characters in lines that a document repeats.
+    :param labels: Share of the characters in labels in brackets that one in 500 documents has.
     :param markdown: Share of the characters in Markdown links, macros and tags.
-    :param latex: LaTeX commands per 100 words.
+    :param latex: LaTeX commands and mathematical symbols per 100 words.
     :param addresses: Share of the characters in web addresses.
     :param identifiers: Identifiers per 100 words.
     :param hyphens: Hyphenated words per 100 words.
@@ -59,6 +100,13 @@ class Profile:
     spread: float = 1.0
     long: float = 0.0
     headings: float = 0.0
+    heading: str = ""
+    element: str = ""
+    alias_fields: tuple[str, ...] = ()
+    aliases: float = 0.0
+    abbreviations: float = 0.0
+    repeated_lines: float = 0.0
+    labels: float = 0.0
     markdown: float = 0.0
     latex: float = 0.0
     addresses: float = 0.0
@@ -91,6 +139,8 @@ def profile_corpus(documents: Sequence[Document]) -> Profile:
     titled = sum(bool(document.metadata.get("title")) for document in seen) / len(seen)
     words = [len(text.split()) for text in texts]
     total, characters = max(1, sum(words)), max(1, sum(map(len, texts)))
+    heading, headings = _heading(texts, markup)
+    alias_fields = tuple(sorted({name for part in split for name, _ in part if _ALIAS_NAME.fullmatch(name)}))
 
     def per_hundred(pattern: re.Pattern[str]) -> float:
         return 100 * sum(len(pattern.findall(text)) for text in texts) / total
@@ -106,9 +156,16 @@ def profile_corpus(documents: Sequence[Document]) -> Profile:
         words=statistics.median(words),
         spread=_spread(words),
         long=sum(count > 150 for count in words) / len(words),
-        headings=sum(len(layout.HEADING.findall(text)) >= 2 for text in texts) / len(texts),
+        headings=headings,
+        heading=heading,
+        element=_element(texts) if markup == "xml" else "",
+        alias_fields=alias_fields,
+        aliases=sum(_tells_alias(text, part, alias_fields) for text, part in zip_longest(texts, split)) / len(texts),
+        abbreviations=sum(len(abbreviations.definitions(text)) for text in texts) / len(texts),
+        repeated_lines=sum(len(text) - len(repetition.drop_repeated_lines(text)) for text in texts) / characters,
+        labels=_labels(texts) / characters,
         markdown=share(cleaning.MACRO, cleaning.LINK) if markup != "xml" else 0.0,
-        latex=per_hundred(cleaning.LATEX_COMMAND),
+        latex=100 * sum(map(_latex_commands, texts)) / total,
         addresses=share(cleaning.ADDRESS),
         identifiers=per_hundred(variants.IDENTIFIER),
         hyphens=per_hundred(variants.HYPHENATED),
@@ -126,8 +183,11 @@ def _markup(texts: Sequence[str]) -> str:
 
 
 def _markup_of(text: str) -> str:
-    if text.startswith("---") and len(fields.split_front_matter(text)) > 1:
+    front_matter = text.startswith("---") and len(fields.split_front_matter(text)) > 1
+    if front_matter and len(chapters.MARKDOWN_HEADING.findall(text)) < 2:
         return "front_matter"
+    if front_matter:
+        return "markdown"
     if re.match(r"\s*<[?!A-Za-z]", text) and len(fields.TAG.findall(text)) >= 4:
         return "xml"
     lines = text.splitlines()
@@ -135,7 +195,62 @@ def _markup_of(text: str) -> str:
         return "marked"
     if lines and fields.KEY.match(lines[0]) and sum(fields.KEY.match(line) is not None for line in lines) >= 3:
         return "record"
-    return ""
+    if sum(pages.TAGGED.match(line) is not None for line in lines) >= 3:
+        return "tagged"
+    if len(chapters.MAN_HEADING.findall(text)) >= 2:
+        return "man"
+    if len(chapters.WIKI_HEADING.findall(text)) >= 2 or ("[[" in text and "{{" in text):
+        return "wiki"
+    if _is_code(text, lines):
+        return "code"
+    return "markdown" if len(chapters.MARKDOWN_HEADING.findall(text)) >= 2 or "\n```" in text else ""
+
+
+def _is_code(text: str, lines: Sequence[str]) -> bool:
+    """Whether signatures and ends of lines are those of a programming language."""
+    if not any(part.lastgroup == "signature" for part in code.CODE_PART.finditer(text)):
+        return False
+    written = [line.rstrip() for line in lines if line.strip()]
+    return sum(line.endswith((":", ";", "{", "}", ")", ",", "]", "(")) for line in written) >= 0.3 * len(written)
+
+
+def _heading(texts: Sequence[str], markup: str) -> tuple[str, float]:
+    """Find the kind of headings that most documents have two of, and the share of these documents."""
+    # A comment line of a script is no heading, nor is a numbered line of a page that has real headings.
+    kinds = ["code"] if markup == "code" else [kind for kind in HEADINGS if kind != "code"]
+    shares = {kind: sum(len(HEADINGS[kind].findall(text)) >= 2 for text in texts) / len(texts) for kind in kinds}
+    best = max(shares, key=lambda kind: shares[kind])
+    return (best, shares[best]) if shares[best] else ("", 0.0)
+
+
+def _element(texts: Sequence[str]) -> str:
+    """Find the XML element to make chunks of: the one whose repeated pieces hold most words, elements inside it."""
+    words: Counter[str] = Counter()
+    documents: Counter[str] = Counter()
+    for text in texts:
+        names = Counter(tag[2] for tag in fields.TAG.finditer(text) if tag[2] and tag[1])
+        for name, count in names.items():
+            pieces = chapters.elements(text, "", name, _FEWEST_ELEMENT_WORDS) if count > 1 else []
+            if len(pieces) > 1:
+                documents[name] += 1
+                words[name] += sum(len(piece.split()) for piece in pieces)
+    usual = [name for name in words if documents[name] >= 0.2 * len(texts)]
+    return max(usual, key=lambda name: (words[name], name), default="")
+
+
+def _tells_alias(text: str, part: Sequence[tuple[str, str]] | None, names: Sequence[str]) -> bool:
+    return bool(aliases.field_aliases(part or (), names) or aliases.phrase_aliases(text))
+
+
+def _labels(texts: Sequence[str]) -> int:
+    labels = cleaning.learn_labels(texts, 0.002)
+    return sum(len(label) for text in texts for label in cleaning.LABEL.findall(text) if label in labels)
+
+
+def _latex_commands(text: str) -> int:
+    """Returns how many commands of LaTeX itself and mathematical symbols a text has."""
+    commands = latex.LATEX_COMMAND.findall(text) if "\\" in text else []
+    return sum(map(latex.is_latex, commands)) + (0 if text.isascii() else len(latex.SYMBOL.findall(text)))
 
 
 def _shares(split: Sequence[Sequence[tuple[str, str]]]) -> dict[str, float]:

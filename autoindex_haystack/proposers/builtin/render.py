@@ -27,7 +27,7 @@ def render(recipe: Recipe) -> str:
     transforms = [(TRANSFORMS[step.transform], step.values) for step in recipe.steps]
     steps = [(transform, transform.complete(values)) for transform, values in transforms]
     preprocessor = _preprocessor(steps)
-    functions, imports = _needed(preprocessor, [transform.module for transform, _ in steps])
+    functions, imports = _needed(preprocessor, [module for transform, _ in steps for module in transform.modules])
     ideas = [f"{i}. {transform.idea(values)}" for i, (transform, values) in enumerate(steps, start=1)]
     docstring = "\n".join(["Represent each document for BM25:", "", *ideas]) if ideas else "Index each document whole."
     standard = "\n".join(sorted(imports, key=lambda line: (line.startswith("from"), line)))

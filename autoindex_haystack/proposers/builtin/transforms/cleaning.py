@@ -5,69 +5,49 @@ expressions a document and makes the index smaller.
 """
 
 import re
+from collections import Counter
+from collections.abc import Container, Iterable
 
 MACRO = re.compile(r"\{\{\s*([\w-]+)\s*(?:\((.*?)\)|\|(.*?))?\s*\}\}", re.DOTALL)
 LINK = re.compile(r"!?\[([^\]\[]*)\]\([^()\s]*(?:\s+\"[^\"]*\")?\)")
 ADDRESS = re.compile(r"\b(?:https?|ftp)://[^\s<>\"')\]]+")
 HTML_TAG = re.compile(r"</?[A-Za-z][^<>]{0,300}>")
-LATEX_COMMAND = re.compile(r"\\([A-Za-z]+)\*?")
-LATEX_SILENT = (
-    "begin end left right big Big bigg Bigg text textbf textit mathrm mathbf mathit mathcal mathbb mathsf operatorname "
-    "label ref eqref cite tag displaystyle limits quad qquad hspace vspace newline hline item centering".split()
-)
-LATEX_WORDS = {
-    "int": "integral",
-    "iint": "double integral",
-    "oint": "contour integral",
-    "sum": "sum",
-    "prod": "product",
-    "lim": "limit",
-    "frac": "fraction",
-    "sqrt": "square root",
-    "infty": "infinity",
-    "partial": "partial derivative",
-    "nabla": "gradient",
-    "leq": "less equal",
-    "geq": "greater equal",
-    "neq": "not equal",
-    "in": "element",
-    "forall": "for all",
-    "exists": "exists",
-    "cup": "union",
-    "cap": "intersection",
-    "subset": "subset",
-    "otimes": "tensor product",
-    "det": "determinant",
-    "binom": "binomial",
-    "log": "logarithm",
-    "ln": "logarithm",
-    "to": "to",
-    "mapsto": "maps to",
-}
+LABEL = re.compile(r"\[[^\[\]\n]{2,60}\]")
+MOST_LABELS = 2_000
 
 
 def clean_markdown(text: str) -> str:
     """Keep what readers see of Markdown: the words of links and macros without addresses, tags and names of macros."""
-    text = MACRO.sub(lambda macro: f" {macro[2] or macro[3] or ''} ", text)
-    text = LINK.sub(r"\1", text)
-    return HTML_TAG.sub(" ", ADDRESS.sub(" ", text))
+    if "{{" in text:
+        text = MACRO.sub(lambda macro: f" {macro[2] or macro[3] or ''} ", text)
+    if "](" in text:
+        text = LINK.sub(r"\1", text)
+    text = drop_addresses(text)
+    return HTML_TAG.sub(" ", text) if "<" in text else text
 
 
 def drop_addresses(text: str) -> str:
     """Leave out web addresses."""
-    return ADDRESS.sub(" ", text)
+    return ADDRESS.sub(" ", text) if "://" in text else text
 
 
-def strip_latex(text: str) -> str:
-    """Leave out LaTeX commands and braces; the arguments stay."""
-    return re.sub(r"[{}$]", " ", LATEX_COMMAND.sub(" ", text))
+def learn_labels(texts: Iterable[str], share: float) -> dict[str, int]:
+    """Find the labels in square brackets, such as sources and marks of usage, that this share of the documents has.
+
+    :param texts: The texts of the corpus.
+    :param share: The share of documents, 0 to 1.
+    :returns: The labels and their document frequencies, the most frequent first, bounded in number.
+    """
+    frequency: Counter[str] = Counter()
+    count = 0
+    for text in texts:
+        count += 1
+        if "[" in text:
+            frequency.update(set(LABEL.findall(text)))
+    common = sorted((-n, label) for label, n in frequency.items() if n >= max(10, share * count))
+    return {label: -n for n, label in common[:MOST_LABELS]}
 
 
-def spell_latex(text: str) -> str:
-    """Write LaTeX commands as words: ``\\int`` becomes integral, ``\\alpha`` becomes alpha; layout commands vanish."""
-
-    def word(command: re.Match[str]) -> str:
-        name = command[1]
-        return " " if name in LATEX_SILENT else f" {LATEX_WORDS.get(name, name)} "
-
-    return re.sub(r"[{}$]", " ", LATEX_COMMAND.sub(word, text))
+def drop_labels(text: str, labels: Container[str]) -> str:
+    """Leave out the labels that were learned."""
+    return LABEL.sub(lambda label: " " if label[0] in labels else label[0], text) if "[" in text else text

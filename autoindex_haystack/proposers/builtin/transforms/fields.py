@@ -13,6 +13,8 @@ KEY = re.compile(r"([A-Za-z][\w-]{0,40}):(?:[ \t]+|$)")
 MARKER = re.compile(r"\.([A-Z])[ \t]*")
 BODY = "body"
 SILENT = ("script", "style")
+EMPTY = frozenset("area base br col embed hr img input link meta param source track wbr".split())
+"""Elements of HTML that are never closed."""
 
 
 def split_xml(text: str) -> list[tuple[str, str]]:
@@ -33,7 +35,7 @@ def split_xml(text: str) -> list[tuple[str, str]]:
         if name and closing and name in open_elements:
             while open_elements.pop() != name:
                 pass
-        elif name and not closing and not empty:
+        elif name and not closing and not empty and name.lower() not in EMPTY:
             open_elements.append(name)
     take(text[position:])
     return fields

@@ -4,11 +4,7 @@ Passages help where a long document answers in one place; repeating the title or
 what the document is about. Each extra chunk costs its length in the index.
 """
 
-import re
 from collections.abc import Iterable
-from itertools import pairwise
-
-HEADING = re.compile(r"^#{1,6}[ \t]+\S.*$", re.MULTILINE)
 
 
 def windows(text: str, title: str, words: int) -> list[str]:
@@ -18,21 +14,6 @@ def windows(text: str, title: str, words: int) -> list[str]:
         return []
     starts = range(0, len(found) - words // 2, words // 2)
     return [f"{title}\n{' '.join(found[start : start + words])}" for start in starts]
-
-
-def sections(text: str, title: str, words: int) -> list[str]:
-    """Cut a Markdown page at its headings, each section with the title in front; short sections join the next."""
-    cuts = [0, *(heading.start() for heading in HEADING.finditer(text)), len(text)]
-    pieces: list[str] = []
-    pending = ""
-    for begin, end in pairwise(cuts):
-        pending += text[begin:end]
-        if len(pending.split()) >= words:
-            pieces.append(pending)
-            pending = ""
-    if pending.strip():
-        pieces.append(pending)
-    return [f"{title}\n{piece}" for piece in pieces] if len(pieces) > 1 else []
 
 
 def lead(text: str, words: int) -> str:
