@@ -107,6 +107,6 @@ def test_every_metric_has_a_value_and_recall_100_is_the_objective():
 def test_smooth_recall_is_the_weighted_mean_of_recall_at_every_depth(ranks, missing):
     relevant = len(ranks) + missing
     found = smooth_recall(np.array(sorted(ranks), np.int64), max(1, relevant))
-    cuts = np.arange(1, SMOOTH_DEPTH + 1)
-    recall = np.array([sum(rank <= k for rank in ranks) for k in cuts]) / max(1, relevant)
+    cuts = np.arange(1, 4 * SMOOTH_DEPTH)
+    recall = np.array([sum(rank <= min(k, SMOOTH_DEPTH) for rank in ranks) for k in cuts]) / max(1, relevant)
     assert found == pytest.approx(np.average(recall, weights=np.log((cuts + 11) / (cuts + 10))))
