@@ -11,7 +11,7 @@ from autoindex_haystack.evaluation.evaluator import Evaluator
 from autoindex_haystack.evaluation.metrics import METRICS, OBJECTIVE, SMOOTH_RECALL, means, score_queries
 from autoindex_haystack.evaluation.outcome import Evaluation
 from autoindex_haystack.evaluation.run_file import write_per_query, write_run_file
-from autoindex_haystack.evaluation.significance import PairedDifference, paired_difference
+from autoindex_haystack.evaluation.significance import PairedDifference, SignFlips, paired_difference, studentized
 
 __all__ = [
     "METRICS",
@@ -22,12 +22,14 @@ __all__ = [
     "PairedDifference",
     "QuerySet",
     "ResolvedProgram",
+    "SignFlips",
     "choose_queries",
     "evaluate",
     "means",
     "paired_difference",
     "resolve_program",
     "score_queries",
+    "studentized",
     "write_per_query",
     "write_run_file",
 ]

@@ -1,47 +1,52 @@
-"""Which candidates count as improvements and which of them is best."""
+"""How candidates compare with the incumbent and with one another."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 
-from autoindex_haystack.evaluation import OBJECTIVE, Evaluation
+from autoindex_haystack.evaluation import Evaluation
+from autoindex_haystack.optimizer.objective import Objective, objective_differences, objective_value
 from autoindex_haystack.proposers import Outcome
 
 TOLERANCE = 1e-5
-"""The paper's τ: the gain in mean Recall@100 that a candidate needs."""
+"""The paper's τ: the gain in the mean objective that a candidate needs."""
 
 
-def compare(outcome: Outcome, evaluation: Evaluation, incumbent: Evaluation) -> Outcome:
+def compare(outcome: Outcome, evaluation: Evaluation, incumbent: Evaluation, objective: Objective) -> Outcome:
     """Fill in how a candidate's evaluation compares with the incumbent's.
 
     :param outcome: The outcome of the candidate.
     :param evaluation: The candidate's evaluation.
     :param incumbent: The incumbent's, on the same queries.
+    :param objective: What the search maximizes.
     :returns: The outcome with evaluation, gain, fixed and broken queries.
     """
-    differences = {
-        query: values[OBJECTIVE] - incumbent.scores[query][OBJECTIVE] for query, values in evaluation.scores.items()
-    }
+    differences = dict(
+        zip(incumbent.scores, objective_differences(evaluation, incumbent, objective).tolist(), strict=True)
+    )
+    gain = objective_value(evaluation.metrics, objective) - objective_value(incumbent.metrics, objective)
     return replace(
         outcome,
         evaluation=evaluation,
-        gain=evaluation.objective - incumbent.objective,
+        gain=gain,
         fixed=tuple(query for query, difference in differences.items() if difference > 0),
         broken=tuple(query for query, difference in differences.items() if difference < 0),
     )
 
 
-def improvements(outcomes: Sequence[Outcome], tolerance: float) -> list[Outcome]:
+def improvements(outcomes: Iterable[Outcome], tolerance: float, objective: Objective) -> list[Outcome]:
     """Find the candidates whose gain reaches the tolerance, the best first.
 
     :param outcomes: The outcomes of one iteration.
     :param tolerance: The smallest gain that counts.
+    :param objective: What the search maximizes.
     :returns: The improvements. Of equal ones that with the better nDCG@10, then the smaller index, goes first.
     """
     found = [outcome for outcome in outcomes if outcome.gain is not None and outcome.gain >= tolerance]
-    return sorted(found, key=_rank, reverse=True)
+    return sorted(found, key=lambda outcome: _rank(outcome, objective), reverse=True)
 
 
-def _rank(outcome: Outcome) -> tuple[float, float, int]:
+def _rank(outcome: Outcome, objective: Objective) -> tuple[float, float, int]:
     assert outcome.evaluation
     metrics = outcome.evaluation.metrics
-    return round(outcome.evaluation.objective, 12), round(metrics["ndcg@10"], 12), -outcome.evaluation.chunk_bytes
+    value = objective_value(metrics, objective)
+    return round(value, 12), round(metrics["ndcg@10"], 12), -outcome.evaluation.chunk_bytes
