@@ -66,9 +66,9 @@ def command(out: Path, seed: int, workers: int, isolation: "Isolation", force: b
             show.say(
                 f"{len(collection.documents):,} documents, {len(collection.queries)} questions in {out}/collection"
             )
-        result = _learn(
-            collection, out, SearchSettings(seed=seed, workers=workers, isolation=isolation), show, quiet=as_json
-        )
+        # Fewer candidates than by default: a demo is not to take long.
+        settings = SearchSettings(iterations=5, candidates=4, seed=seed, workers=workers, isolation=isolation)
+        result = _learn(collection, out, settings, show, quiet=as_json)
         lucene = check_engine("lucene", LEAN_LUCENE, required=False)
         engines = ("bm25s", "lucene") if lucene.status == OK else ("bm25s",)
         answers = {engine: _ask(collection, out, Path(result.frozen), engine, isolation, show) for engine in engines}

@@ -11,6 +11,8 @@ from autoindex_haystack.cli.output import print_json, print_notes, print_table, 
 from autoindex_haystack.cli.places import check_outputs
 
 if TYPE_CHECKING:
+    from autoindex_haystack.optimizer.objective import Objective
+    from autoindex_haystack.optimizer.settings import AcceptanceName
     from autoindex_haystack.retrieval import BM25Settings
     from autoindex_haystack.runs import RunResult
     from autoindex_haystack.sandbox import Isolation, Limits
@@ -19,8 +21,31 @@ if TYPE_CHECKING:
 @options.command("optimize", "autoindex optimize my_collection --out my_run")
 @options.collection_argument
 @click.option("--out", required=True, type=click.Path(path_type=Path), metavar="RUN", help="The run folder to write.")
-@click.option("--iterations", type=click.IntRange(min=0), default=5, show_default=True, help="Rounds of proposals.")
-@click.option("--candidates", type=click.IntRange(min=1), default=4, show_default=True, help="Candidates a round.")
+@click.option("--iterations", type=click.IntRange(min=0), default=10, show_default=True, help="Rounds of proposals.")
+@click.option("--candidates", type=click.IntRange(min=1), default=8, show_default=True, help="Candidates a round.")
+@click.option(
+    "--objective",
+    type=click.Choice(["recall@100", "ndcg@10", "weighted"]),
+    default="recall@100",
+    show_default=True,
+    help="What is maximized on the validation queries; weighted is the mean of the two.",
+)
+@click.option(
+    "--acceptance",
+    type=click.Choice(["guarded", "paper"]),
+    default="guarded",
+    show_default=True,
+    help="What is adopted. guarded: what is better by more than luck, counting everything that was tried, without "
+    "losing nDCG@10. paper: any gain.",
+)
+@click.option(
+    "--max-growth",
+    type=options.Number(min=0, min_open=True),
+    metavar="FACTOR",
+    default=3,
+    show_default=True,
+    help="guarded: how many times the corpus the index text may be.",
+)
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the proposer.")
 @options.split_options
 @options.backend_option
@@ -38,6 +63,9 @@ def command(
     out: Path,
     iterations: int,
     candidates: int,
+    objective: "Objective",
+    acceptance: "AcceptanceName",
+    max_growth: float,
     seed: int,
     split: Path | None,
     split_seed: int,
@@ -65,6 +93,9 @@ def command(
     settings = SearchSettings(
         iterations=iterations,
         candidates=candidates,
+        objective=objective,
+        acceptance=acceptance,
+        max_growth=max_growth,
         seed=seed,
         bm25=bm25(None),
         backend=backend,
@@ -83,7 +114,7 @@ def command(
             split_seed=split_seed,
             metadata_fields=metadata_fields,
             force=force,
-            listener=SearchLog(show, quiet=as_json),
+            listener=SearchLog(show, objective=objective, quiet=as_json),
         )
     if as_json:
         print_json(result.model_dump(mode="json"))

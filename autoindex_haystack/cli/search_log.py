@@ -10,6 +10,7 @@ from autoindex_haystack.optimizer.events import (
     IterationEnded,
     Phase,
 )
+from autoindex_haystack.optimizer.objective import Objective, objective_name, objective_value
 
 _IDEA = 90
 """Characters of a candidate's idea that are shown."""
@@ -19,11 +20,13 @@ class SearchLog:
     """A listener that shows what the search does.
 
     :param show: Where progress is shown.
+    :param objective: What the search maximizes.
     :param quiet: Whether to write no lines.
     """
 
-    def __init__(self, show: Progress, *, quiet: bool = False) -> None:
+    def __init__(self, show: Progress, *, objective: Objective = "recall@100", quiet: bool = False) -> None:
         self._show = show
+        self._objective = objective
         self._quiet = quiet
 
     def __call__(self, event: Event) -> None:
@@ -34,7 +37,8 @@ class SearchLog:
             case CandidateAtRest(candidate):
                 self._show.end(candidate)
             case BaselineEvaluated(evaluation):
-                self._say(f"baseline: validation Recall@100 {evaluation.objective:.4f}")
+                value = objective_value(evaluation.metrics, self._objective)
+                self._say(f"baseline: validation {objective_name(self._objective)} {value:.4f}")
             case CandidateTried(outcome, number):
                 idea = shortened(outcome.candidate.idea, _IDEA)
                 if outcome.gain is None:
@@ -43,9 +47,12 @@ class SearchLog:
                     figure = f"{outcome.gain:+.4f}"
                 kind = "combination" if outcome.combined else f"candidate {number}"
                 self._say(f"  {outcome.iteration}. {kind}: {figure}  {idea}")
-            case IterationEnded(iteration, iterations, adopted, objective):
+            case IterationEnded(iteration, iterations, adopted, objective, refused, reason):
                 verdict = f"adopted {shortened(adopted.candidate.idea, _IDEA)}" if adopted else "nothing adopted"
-                self._say(f"iteration {iteration} of {iterations}: {verdict}; validation Recall@100 {objective:.4f}")
+                if refused is not None:
+                    verdict += f" ({refused.gain:+.4f} refused: {reason})"
+                name = objective_name(self._objective)
+                self._say(f"iteration {iteration} of {iterations}: {verdict}; validation {name} {objective:.4f}")
 
     def _say(self, line: str) -> None:
         if not self._quiet:

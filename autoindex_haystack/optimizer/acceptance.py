@@ -1,12 +1,12 @@
 """Which candidates may become the incumbent: the paper's rule and the guarded one.
 
 Both are asked twice in a round: which candidates are promising, so that a combination is tried of them, and then which
-of all that were tried may be adopted. Rounds are decided in order, each once; the same outcomes give the same decisions.
+of all that were tried may be adopted. Rounds are decided in order, each once; equal outcomes give equal decisions.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, get_args
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -16,11 +16,6 @@ from autoindex_haystack.optimizer.objective import evidence_differences
 from autoindex_haystack.optimizer.selection import improvements
 from autoindex_haystack.optimizer.settings import SearchSettings
 from autoindex_haystack.proposers import Outcome
-
-AcceptanceName = Literal["guarded", "paper"]
-
-ACCEPTANCES: tuple[str, ...] = get_args(AcceptanceName)
-"""The names of all rules, the default first."""
 
 _NDCG_LEVEL = 0.05
 """A one-sided test at this level tells whether nDCG@10 is worse."""

@@ -61,12 +61,16 @@ class IterationEnded:
     :param iterations: How many there are.
     :param adopted: The adopted outcome, if any.
     :param objective: The incumbent's objective now.
+    :param refused: The best candidate that gained and was not adopted all the same, if any.
+    :param reason: Why it was not.
     """
 
     iteration: int
     iterations: int
     adopted: Outcome | None
     objective: float
+    refused: Outcome | None = None
+    reason: str = ""
 
 
 Event = Phase | BaselineEvaluated | CandidateAtRest | CandidateTried | IterationEnded

@@ -1,19 +1,32 @@
 """One round of a search: propose, evaluate, decide which candidate becomes the incumbent."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 
 from autoindex_haystack.errors import ProgramError, SandboxError, SandboxUnavailable
 from autoindex_haystack.evaluation import Evaluation
+from autoindex_haystack.optimizer.acceptance import Verdict, acceptance_rule
 from autoindex_haystack.optimizer.events import CandidateTried, Listener, Phase
 from autoindex_haystack.optimizer.leaks import find_leak
-from autoindex_haystack.optimizer.selection import compare, improvements
+from autoindex_haystack.optimizer.selection import compare
 from autoindex_haystack.optimizer.settings import SearchSettings
 from autoindex_haystack.optimizer.standing import Standing
 from autoindex_haystack.optimizer.trials import Trials, Tried
 from autoindex_haystack.program import Program, check_source
 from autoindex_haystack.proposers import Candidate, CollectionView, Outcome, Proposer, ProposerState
 from autoindex_haystack.runs import RunFolder
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What came of a round.
+
+    :param adopted: The adopted outcome, if any.
+    :param refused: The best candidate that gained and still was refused, if any.
+    """
+
+    adopted: Outcome | None
+    refused: Verdict | None
 
 
 class Rounds:
@@ -45,12 +58,13 @@ class Rounds:
         self._settings = settings
         self._folder = folder
         self._listen = listener
+        self._acceptance = acceptance_rule(settings, len(view.queries))
 
-    def play(self, iteration: int) -> Outcome | None:
+    def play(self, iteration: int) -> Decision:
         """Do one round.
 
         :param iteration: Its number, from 1.
-        :returns: The adopted outcome, if any.
+        :returns: What was decided.
         :raises SearchEnded: If the proposer cannot go on.
         """
         state = self._state(iteration)
@@ -61,20 +75,28 @@ class Rounds:
         finally:
             self._trials.close_lookup()
         outcomes = self._try(candidates, iteration)
-        better = improvements(outcomes, self._settings.tolerance)
-        if len(better) > 1 and (combined := self._combine(state, outcomes, better)):
+        incumbent = self._standing.evaluation
+        promising = self._acceptance.promising(outcomes, incumbent)
+        if len(promising) > 1 and (combined := self._combine(state, outcomes, promising)):
             outcomes.append(combined)
-            better = improvements([*better, combined], self._settings.tolerance)
+        verdicts = self._acceptance.decide(iteration, outcomes, incumbent)
         decided: dict[int, Outcome] = {}
-        for winner in better:
+        for winner in (verdict.outcome for verdict in verdicts if verdict.accepted):
             decided[id(winner)] = self._confirm(winner)
             if decided[id(winner)].adopted:
                 break
         self._standing.history += [decided.get(id(outcome), outcome) for outcome in outcomes]
         adopted = next((outcome for outcome in decided.values() if outcome.adopted), None)
         sha256 = adopted.candidate.sha256 if adopted else None
-        self._folder.append({"record": "decision", "iteration": iteration, "adopted": sha256})
-        return adopted
+        self._folder.append(
+            {
+                "record": "decision",
+                "iteration": iteration,
+                "adopted": sha256,
+                "verdicts": [verdict.as_json() for verdict in verdicts],
+            }
+        )
+        return Decision(adopted, next((verdict for verdict in verdicts if not verdict.accepted), None))
 
     def _combine(self, state: ProposerState, outcomes: Sequence[Outcome], better: Sequence[Outcome]) -> Outcome | None:
         """Try several improvements in one program, if the proposer can join them."""
@@ -105,7 +127,7 @@ class Rounds:
             self._trials.keep(programs[i], found)
             outcome = Outcome(iteration, candidates[i], combined=combined)
             if isinstance(found, Evaluation):
-                outcome = compare(outcome, found, self._standing.evaluation)
+                outcome = compare(outcome, found, self._standing.evaluation, self._settings.objective)
             else:
                 outcome = replace(outcome, error=str(found))
             self._listen(CandidateTried(outcome, numbers[i]))

@@ -11,6 +11,7 @@ from autoindex_haystack.evaluation import Evaluator
 from autoindex_haystack.files import refuse_existing, remove, replaced_at_the_end
 from autoindex_haystack.optimizer.events import BaselineEvaluated, IterationEnded, Listener, Phase, one_at_a_time
 from autoindex_haystack.optimizer.finish import finish
+from autoindex_haystack.optimizer.objective import objective_value
 from autoindex_haystack.optimizer.rounds import Rounds
 from autoindex_haystack.optimizer.settings import SearchSettings
 from autoindex_haystack.optimizer.standing import Standing
@@ -149,14 +150,17 @@ class Search:
         rounds = Rounds(self._proposer, self._view(), self._trials, standing, settings, self._folder, self._listen)
         began = time.monotonic()
         for iteration in range(1, settings.iterations + 1):
-            if 1.0 - standing.evaluation.objective < settings.tolerance:
-                break  # Every relevant document is found: no candidate could count as an improvement.
+            if 1.0 - self._objective() < settings.tolerance:
+                break  # Nothing is left to find: no candidate could count as an improvement.
             try:
-                adopted = rounds.play(iteration)
+                decision = rounds.play(iteration)
             except SearchEnded as ended:
                 standing.notes.append(f"The search ended in iteration {iteration}: {ended}.")
                 break
-            self._listen(IterationEnded(iteration, settings.iterations, adopted, standing.evaluation.objective))
+            refused, reason = (decision.refused.outcome, decision.refused.reason) if decision.refused else (None, "")
+            self._listen(
+                IterationEnded(iteration, settings.iterations, decision.adopted, self._objective(), refused, reason)
+            )
         self._searching = time.monotonic() - began
 
     def finish(self) -> RunResult:
@@ -178,6 +182,9 @@ class Search:
         self._folder.finish(result)
         return result
 
+    def _objective(self) -> float:
+        return objective_value(self._standing.evaluation.metrics, self._settings.objective)
+
     def _view(self) -> CollectionView:
         """What the proposer may see: nothing of the held-out queries."""
         return CollectionView(
@@ -196,6 +203,9 @@ def _run_info(collection: Collection, settings: SearchSettings, proposer: Propos
             candidates=settings.candidates,
             seed=settings.seed,
             tolerance=settings.tolerance,
+            objective=settings.objective,
+            acceptance=settings.acceptance,
+            max_growth=settings.max_growth,
             proposer=proposer.name,
             proposer_settings=proposer.settings() if isinstance(proposer, Reporting) else {},
             backend=settings.backend,

@@ -1,10 +1,17 @@
 """How a search is done."""
 
 from dataclasses import dataclass, field
+from typing import Literal, get_args
 
+from autoindex_haystack.optimizer.objective import Objective
 from autoindex_haystack.optimizer.selection import TOLERANCE
 from autoindex_haystack.retrieval import BM25Settings
 from autoindex_haystack.sandbox import Isolation, Limits
+
+AcceptanceName = Literal["guarded", "paper"]
+
+ACCEPTANCES: tuple[str, ...] = get_args(AcceptanceName)
+"""The names of all rules of acceptance, the default first."""
 
 
 @dataclass(frozen=True)
@@ -14,7 +21,11 @@ class SearchSettings:
     :param iterations: How many rounds of proposals.
     :param candidates: How many candidates a round.
     :param seed: The proposer's seed.
-    :param tolerance: The gain in mean validation Recall@100 that counts as an improvement.
+    :param objective: What the search maximizes on the validation queries.
+    :param acceptance: ``guarded``: a candidate must be better by more than luck, see
+        :class:`~autoindex_haystack.optimizer.acceptance.GuardedAcceptance`; ``paper``: any gain counts.
+    :param max_growth: Guarded: how many times the corpus the index text may be.
+    :param tolerance: The gain in the mean objective that counts as an improvement.
     :param bm25: BM25 parameters and analyzer, held fixed.
     :param backend: The engine, held fixed.
     :param limits: What a program may use and return.
@@ -24,9 +35,12 @@ class SearchSettings:
     :param isolation: ``full``, or ``process-only`` for workers that the kernel does not lock.
     """
 
-    iterations: int = 5
-    candidates: int = 4
+    iterations: int = 10
+    candidates: int = 8
     seed: int = 0
+    objective: Objective = "recall@100"
+    acceptance: AcceptanceName = "guarded"
+    max_growth: float = 3.0
     tolerance: float = TOLERANCE
     bm25: BM25Settings = field(default_factory=BM25Settings)
     backend: str = "bm25s"

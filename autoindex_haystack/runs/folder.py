@@ -30,6 +30,9 @@ class RunSettings(BaseModel):
     candidates: int
     seed: int
     tolerance: float
+    objective: str = "recall@100"
+    acceptance: str = "paper"
+    max_growth: float | None = None
     proposer: str
     proposer_settings: dict[str, Any] = {}
     backend: str

@@ -8,6 +8,8 @@ import pytest
 from autoindex_haystack.cli import options
 from autoindex_haystack.cli.main import COMMANDS, cli
 from autoindex_haystack.optimizer import SearchSettings
+from autoindex_haystack.optimizer.objective import OBJECTIVES
+from autoindex_haystack.optimizer.settings import ACCEPTANCES
 from autoindex_haystack.retrieval import BM25Settings
 from autoindex_haystack.sandbox import Limits
 
@@ -27,8 +29,14 @@ def test_stated_defaults_are_the_rooms_own(name):
 
 def test_search_defaults_are_those_of_the_optimizer():
     parameters = _parameters("optimize")
-    for name in ("iterations", "candidates", "seed"):
+    for name in ("iterations", "candidates", "seed", "objective", "acceptance", "max_growth"):
         assert parameters[name].default == getattr(SearchSettings(), name)
+
+
+def test_objectives_and_rules_are_those_of_the_optimizer():
+    parameters = _parameters("optimize")
+    assert tuple(parameters["objective"].type.choices) == OBJECTIVES
+    assert tuple(parameters["acceptance"].type.choices) == ACCEPTANCES
 
 
 def test_a_parameter_of_one_name_is_the_same_option_everywhere():

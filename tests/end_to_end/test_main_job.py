@@ -150,7 +150,7 @@ def test_crosscheck_explains_every_difference(kitchen, out, autoindex):
 
 
 def test_a_crosscheck_of_a_frozen_component_leaves_a_certificate_that_verify_reads(kitchen, out, autoindex):
-    autoindex("optimize", kitchen, "--out", out / "run", "--iterations", "1").succeeded()
+    autoindex("optimize", kitchen, "--out", out / "run", *SMALL).succeeded()
     frozen = out / "run" / "frozen"
     autoindex("crosscheck", kitchen, "--program", frozen).succeeded()
     certificate = json.loads((frozen / "parity.json").read_text())

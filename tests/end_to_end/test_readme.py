@@ -55,7 +55,7 @@ def test_the_commands_work_one_after_the_other(place):
 def test_the_haystack_example_works_as_pasted(place):
     [example] = EXAMPLES
     learned = place / "autoindex-demo" / "run" / "frozen"
-    done = run("autoindex optimize my_collection --out autoindex-demo/run --force", place)
+    done = run("autoindex optimize my_collection --out autoindex-demo/run --iterations 1 --candidates 2 --force", place)
     assert done.returncode == 0, done.stderr
     assert learned.is_dir()
     (place / "example.py").write_text(example, encoding="utf-8")

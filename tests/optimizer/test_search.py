@@ -55,9 +55,9 @@ class Scripted:
         return candidate(self._combination) if self._combination else None
 
 
-def search(collection, out, proposer, iterations=1, **options):
+def search(collection, out, proposer, iterations=1, acceptance="paper", objective="recall@100", **options):
     events = []
-    settings = SearchSettings(iterations=iterations)
+    settings = SearchSettings(iterations=iterations, acceptance=acceptance, objective=objective)
     result = optimize(collection, out, settings=settings, proposer=proposer, listener=events.append, **options)
     return result, events
 
