@@ -10,6 +10,7 @@ from autoindex_haystack.optimizer.events import CandidateTried, Listener, Phase
 from autoindex_haystack.optimizer.leaks import find_leak
 from autoindex_haystack.optimizer.selection import compare
 from autoindex_haystack.optimizer.settings import SearchSettings
+from autoindex_haystack.optimizer.simplify import simplifications
 from autoindex_haystack.optimizer.standing import Standing
 from autoindex_haystack.optimizer.trials import Trials, Tried
 from autoindex_haystack.program import Program, check_source
@@ -81,7 +82,8 @@ class Rounds:
             outcomes.append(combined)
         verdicts = self._acceptance.decide(iteration, outcomes, incumbent)
         decided: dict[int, Outcome] = {}
-        for winner in (verdict.outcome for verdict in verdicts if verdict.accepted):
+        accepted = [verdict.outcome for verdict in verdicts if verdict.accepted]
+        for winner in accepted or simplifications(outcomes, incumbent):
             decided[id(winner)] = self._confirm(winner)
             if decided[id(winner)].adopted:
                 break

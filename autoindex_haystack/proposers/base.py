@@ -23,12 +23,14 @@ class Candidate:
     :param idea: One line that says what it does differently.
     :param rationale: Why it should help, with the evidence.
     :param parents: Hashes of the programs it was made from.
+    :param simplifies: Whether it only leaves out something of the incumbent, so that losing nothing is enough.
     """
 
     source: str
     idea: str
     rationale: str = ""
     parents: tuple[str, ...] = ()
+    simplifies: bool = False
 
     @property
     def sha256(self) -> str:

@@ -167,3 +167,15 @@ def test_nothing_is_combined_when_the_result_was_tried(state):
     first = proposer.propose(state)[0]
     improvements = [outcome(first, 0.1), outcome(first, 0.1)]
     assert proposer.combine(replace(state, history=tuple(improvements)), improvements) is None
+
+
+def test_a_shorter_program_that_turned_out_as_good_is_proposed_again_once(state):
+    steps = (Step.of("hyphens"), Step.of("word_forms", documents=3, most=4, once=False))
+    short, long = (Candidate(render(Recipe(s)), "", parents=(state.incumbent.sha256,)) for s in (steps[1:], steps))
+    history = [outcome(short, 0.1), outcome(long, 0.1, adopted=True)]
+    later = replace(state, iteration=2, incumbent=Program(long.source), evaluation=history[1].evaluation)
+    found = [c for c in BuiltinProposer().propose(replace(later, history=tuple(history))) if c.sha256 == short.sha256]
+    assert [candidate.simplifies for candidate in found] == [True]
+    history.append(outcome(found[0], 0.0, 2))
+    again = BuiltinProposer().propose(replace(later, iteration=3, history=tuple(history)))
+    assert short.sha256 not in {candidate.sha256 for candidate in again}

@@ -73,3 +73,10 @@ def test_what_is_not_the_librarys_own_never_runs_here(step):
     assert not is_plain(recipe)
     with pytest.raises(ValueError, match="not the library's own"):
         load_trusted(recipe)
+
+
+def test_a_transform_that_fails_on_a_document_has_no_forecast(bench, diagnosis, monkeypatch):
+    forecaster = Forecaster(bench.view, diagnosis, Recipe(), {}, 0)
+    assert forecaster.forecast(Recipe((Step.of("title", times=10**9),))) is None
+    assert forecaster.forecast(Recipe((Step.of("passages", words="many"),))) is None
+    assert forecaster.forecast(Recipe((FORMS,))).recall > 0

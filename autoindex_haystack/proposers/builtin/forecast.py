@@ -5,6 +5,7 @@ are scored by BM25 with the index's statistics, as far as the sample shows how t
 functions run here, in this process; what anyone else wrote never does.
 """
 
+import logging
 import re
 from collections import Counter
 from collections.abc import Mapping
@@ -25,13 +26,15 @@ from autoindex_haystack.proposers.builtin.recipe import Recipe
 from autoindex_haystack.proposers.builtin.render import render
 from autoindex_haystack.retrieval.analyzers import tokenize
 
+logger = logging.getLogger(__name__)
+
 _CALIBRATED_ON = 6_000_000
 """Characters of the corpus from which a forecast learns what a program would learn from all of it."""
 
 _LARGEST = 1_000
 """Numbers in a recipe beyond this are not ours."""
 
-_PLAIN = re.compile(r"[\w .:*-]*")
+_PLAIN = re.compile(r"[^()\[\]{}'\"\\\n=;]*")
 
 _TOP = 10
 """Ranks that nDCG@10 looks at."""
@@ -136,22 +139,26 @@ class Forecaster:
         self._pool = draw_pool(view, diagnosis, seed)
         # What is learned hardly depends on the other steps, so it is kept by the expression that learns it.
         self._learned = {learn: state[name] for name, learn in _learns(incumbent).items() if name in state}
-        self._known: dict[Recipe, Forecast] = {}
+        self._known: dict[Recipe, Forecast | None] = {}
         self._place = {number: i for i, number in enumerate(self._pool.documents)}
         self._sampled = np.array([self._place[number] for number in self._pool.sample], np.int64)
         self._relevant = _Relevant.of(self._pool)
         self._before = self._represent(incumbent)
         self._ranks = self._rank(self._before)
 
-    def forecast(self, recipe: Recipe) -> Forecast:
+    def forecast(self, recipe: Recipe) -> Forecast | None:
         """Forecast a recipe; asked again, it is not computed again.
 
         :param recipe: The recipe.
-        :returns: What it would do.
-        :raises ValueError: If the recipe is not the library's own.
+        :returns: What it would do; None when it is not the library's own, or fails on a document, which an evaluation
+            will tell.
         """
         if recipe not in self._known:
-            self._known[recipe] = self._compare(self._represent(recipe))
+            try:
+                self._known[recipe] = self._compare(self._represent(recipe))
+            except Exception as error:  # Whatever a transform raises on whatever document.
+                logger.info("no forecast of %s: %s: %s", recipe.literal(), type(error).__name__, error)
+                self._known[recipe] = None
         return self._known[recipe]
 
     def _compare(self, pieces: _Pieces) -> Forecast:

@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Any
 
 from autoindex_haystack.errors import ProgramError, SandboxError
+from autoindex_haystack.evaluation import Evaluation
 from autoindex_haystack.program import Program
 from autoindex_haystack.proposers.base import Candidate, Outcome, ProposerState
 from autoindex_haystack.proposers.builtin.contrast import contrast_documents
@@ -15,6 +16,7 @@ from autoindex_haystack.proposers.builtin.forecast import Forecaster, is_plain
 from autoindex_haystack.proposers.builtin.library import compose
 from autoindex_haystack.proposers.builtin.moves import Move, moves
 from autoindex_haystack.proposers.builtin.plans import (
+    ABLATION,
     Judge,
     Plan,
     ablations,
@@ -95,7 +97,9 @@ class BuiltinProposer:
         if forecaster:
             chosen = set(_spread(found, _FORECAST))
             plans = [
-                replace(plan, forecast=forecaster.forecast(plan.recipe)) if i in chosen else plan
+                replace(plan, forecast=forecaster.forecast(plan.recipe))
+                if i in chosen and is_plain(plan.recipe)
+                else plan
                 for i, plan in enumerate(plans)
             ]
         promised = {
@@ -149,9 +153,19 @@ class _Round:
     def __init__(self, state: ProposerState, experience: Experience, incumbent: Recipe) -> None:
         self._state = state
         self._experience = experience
-        recipes = (read_recipe(outcome.candidate.source) for outcome in state.history)
-        self._known = {experience.canonical(recipe) for recipe in recipes if recipe is not None}
-        self._known |= {experience.canonical(incumbent), Recipe()}
+        self._known = {experience.canonical(incumbent), Recipe()}
+        self._may_lose_nothing: set[str] = set()
+        for outcome in state.history:
+            recipe = read_recipe(outcome.candidate.source)
+            if recipe is not None:
+                self._known.add(experience.canonical(recipe))
+            if outcome.evaluation and _loses_nothing(outcome.evaluation, state.evaluation):
+                self._may_lose_nothing.add(outcome.candidate.sha256)
+        self._may_lose_nothing -= {
+            outcome.candidate.sha256
+            for outcome in state.history
+            if outcome.candidate.simplifies and outcome.candidate.parents == (state.incumbent.sha256,)
+        }
 
     def fill(self, ranked: Sequence[Plan], joined: Sequence[Plan], left_out: Sequence[Plan]) -> list[Candidate]:
         """Choose plans: bundles, then a quarter for what could be left out, then the best changes, varied."""
@@ -170,15 +184,20 @@ class _Round:
             if len(taken) >= most:
                 break
             canonical = self._experience.canonical(plan.recipe)
-            if canonical in self._known:
-                continue
-            parents = (self._state.incumbent.sha256,)
-            candidate = Candidate(render(plan.recipe), plan.idea, plan.rationale, parents)
-            if self._state.check(candidate.source):
+            parents, simplifies = (self._state.incumbent.sha256,), plan.kind == ABLATION
+            candidate = Candidate(render(plan.recipe), plan.idea, plan.rationale, parents, simplifies)
+            # What was tried before the incumbent may turn out to be as good as it, with less.
+            again = simplifies and candidate.sha256 in self._may_lose_nothing
+            if (canonical in self._known and not again) or self._state.check(candidate.source):
                 continue
             self._known.add(canonical)
+            self._may_lose_nothing.discard(candidate.sha256)
             taken.append(candidate)
         return taken
+
+
+def _loses_nothing(evaluation: Evaluation, incumbent: Evaluation) -> bool:
+    return evaluation.objective >= incumbent.objective and evaluation.chunk_bytes <= incumbent.chunk_bytes
 
 
 class _Documents:
