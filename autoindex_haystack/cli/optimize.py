@@ -2,23 +2,34 @@
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from autoindex_haystack.cli import options
+from autoindex_haystack.cli.model import AGENT_NAMES, MODEL_NAMES, agent_options, given, model_options
 from autoindex_haystack.cli.output import print_json, print_notes, print_table, progress
 from autoindex_haystack.cli.places import check_outputs
 
 if TYPE_CHECKING:
+    from autoindex_haystack.llm import Recorded
+    from autoindex_haystack.llm.connect import ModelOptions
+    from autoindex_haystack.optimizer import SearchSettings
     from autoindex_haystack.optimizer.objective import Objective
     from autoindex_haystack.optimizer.settings import AcceptanceName
+    from autoindex_haystack.proposers import Proposer
+    from autoindex_haystack.proposers.agents import AgentSettings
     from autoindex_haystack.retrieval import BM25Settings
     from autoindex_haystack.runs import RunResult
     from autoindex_haystack.sandbox import Isolation, Limits
 
 
-@options.command("optimize", "autoindex optimize my_collection --out my_run")
+@options.command(
+    "optimize",
+    "autoindex optimize my_collection --out my_run",
+    "autoindex optimize my_collection --out my_run --proposer agents --model gpt-5-mini --max-tokens-total 500000",
+    "autoindex optimize my_collection --out again --replay my_run",
+)
 @options.collection_argument
 @click.option("--out", required=True, type=click.Path(path_type=Path), metavar="RUN", help="The run folder to write.")
 @click.option("--iterations", type=click.IntRange(min=0), default=10, show_default=True, help="Rounds of proposals.")
@@ -47,6 +58,21 @@ if TYPE_CHECKING:
     help="guarded: how many times the corpus the index text may be.",
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the proposer.")
+@click.option(
+    "--proposer",
+    type=click.Choice(["builtin", "agents", "both"]),
+    default="builtin",
+    show_default=True,
+    help="Who suggests programs: the built-in proposer, two agents that ask a language model, or both in turns.",
+)
+@model_options
+@agent_options
+@click.option(
+    "--replay",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="RUN",
+    help="Repeat a run with its own settings and the recorded answers of its model, without any network.",
+)
 @options.split_options
 @options.backend_option
 @options.bm25_options(frozen=False)
@@ -67,6 +93,10 @@ def command(
     acceptance: "AcceptanceName",
     max_growth: float,
     seed: int,
+    proposer: str,
+    model: "ModelOptions",
+    agents: "Callable[[tuple[str, ...]], AgentSettings]",
+    replay: Path | None,
     split: Path | None,
     split_seed: int,
     backend: str,
@@ -83,44 +113,93 @@ def command(
     """Search for the representation program that makes retrieval best on COLLECTION, with BM25 held fixed.
 
     Candidates are compared on the validation queries; the held-out queries are scored once, at the end. The run folder
-    gets settings, journal, every program, result.json and the frozen component with its Haystack pipelines. No LLM is
-    called.
+    gets settings, journal, every program, result.json and the frozen component with its Haystack pipelines. A language
+    model is asked only with --proposer agents or both; its answers are kept in the run folder.
     """
+    from autoindex_haystack import optimizer
     from autoindex_haystack.cli.search_log import SearchLog
-    from autoindex_haystack.optimizer import SearchSettings, optimize
+    from autoindex_haystack.optimizer import SearchSettings
+    from autoindex_haystack.optimizer.replay import recorded_settings
+    from autoindex_haystack.runs import read_info
 
-    check_outputs(out, inputs=[collection], force=force)
-    settings = SearchSettings(
-        iterations=iterations,
-        candidates=candidates,
-        objective=objective,
-        acceptance=acceptance,
-        max_growth=max_growth,
-        seed=seed,
-        bm25=bm25(None),
-        backend=backend,
-        limits=limits,
-        workers=workers,
-        jobs=jobs,
-        isolation=isolation,
-        allowed_imports=allowed_imports,
-    )
-    with progress() as show:
-        result = optimize(
-            collection,
-            out,
-            settings=settings,
-            split=split,
-            split_seed=split_seed,
-            metadata_fields=metadata_fields,
-            force=force,
-            listener=SearchLog(show, objective=objective, quiet=as_json),
+    _check_together(proposer, replay)
+    check_outputs(out, inputs=[collection, *([replay] if replay else [])], force=force)
+    how: Any = {"workers": workers, "jobs": jobs, "isolation": isolation}
+    if replay:
+        with progress() as show:
+            log = SearchLog(show, objective=recorded_settings(read_info(replay).settings).objective, quiet=as_json)
+            result = optimizer.replay(collection, replay, out, force=force, listener=log, **how)
+    else:
+        told = agents(allowed_imports)
+        if told.condition == "one-shot":
+            iterations = candidates = 1
+        settings = SearchSettings(
+            iterations=iterations,
+            candidates=candidates,
+            objective=objective,
+            acceptance=acceptance,
+            max_growth=max_growth,
+            seed=seed,
+            bm25=bm25(None),
+            backend=backend,
+            limits=limits,
+            allowed_imports=allowed_imports,
+            **how,
         )
+        who = _proposer(proposer, model, told, settings, out)
+        with progress() as show:
+            result = optimizer.optimize(
+                collection,
+                out,
+                settings=settings,
+                proposer=who,
+                split=split,
+                split_seed=split_seed,
+                metadata_fields=metadata_fields,
+                force=force,
+                listener=SearchLog(show, objective=objective, quiet=as_json),
+            )
     if as_json:
         print_json(result.model_dump(mode="json"))
         return
     print_notes(result.notes)
     print_result(result)
+
+
+def _check_together(proposer: str, replay: Path | None) -> None:
+    """Refuse options that would have no effect beside others."""
+    parameters = click.get_current_context().command.params
+    free = {"collection", "out", "replay", "workers", "jobs", "isolation", "force", "as_json"}
+    decisive = tuple(parameter.name for parameter in parameters if parameter.name and parameter.name not in free)
+    if replay and (named := given(decisive)):
+        msg = f"--replay repeats a run with its own settings; leave out {', '.join(named)}"
+        raise click.UsageError(msg, click.get_current_context())
+    if not replay and proposer == "builtin" and (named := given(MODEL_NAMES + AGENT_NAMES)):
+        msg = f"{named[0]} is for a language model; add --proposer agents or both"
+        raise click.UsageError(msg, click.get_current_context())
+    once = click.get_current_context().params.get("condition") == "one-shot"
+    if once and (named := given(("iterations", "candidates"))):
+        msg = f"--condition one-shot is one program in one iteration; leave out {', '.join(named)}"
+        raise click.UsageError(msg, click.get_current_context())
+
+
+def _proposer(
+    name: str, model: "ModelOptions", agents: "AgentSettings", settings: "SearchSettings", out: Path
+) -> "Proposer":
+    """Make the proposer, and say what it will cost."""
+    from autoindex_haystack.llm import EXCHANGES
+    from autoindex_haystack.llm.connect import connect
+    from autoindex_haystack.proposers.agents.estimate import estimate
+    from autoindex_haystack.proposers.factory import make_proposer
+
+    def connected() -> "Recorded":
+        found = connect(model, out / EXCHANGES)
+        iterations = settings.iterations if name == "agents" else settings.iterations // 2
+        expected = estimate(agents, iterations, settings.candidates)
+        print_notes([f"Expect {expected.text(found.ledger.price)}."])
+        return found
+
+    return make_proposer(name, connected, agents)
 
 
 def print_result(result: "RunResult") -> None:
@@ -140,4 +219,12 @@ def print_result(result: "RunResult") -> None:
         f"{result.seconds['total']:.1f} seconds, {result.candidates_per_minute:.1f} candidates per minute "
         f"(time by phase, added up over candidates side by side: {spent})"
     )
+    if result.llm:
+        used = result.llm
+        cost = "" if used["usd"] is None else f", {used['usd']:.4f} USD"
+        click.echo(
+            f"language model: {used['calls']} calls in {used['seconds']:.1f} seconds, {used['tokens']:,} tokens "
+            f"({used['cached_tokens']:,} of them cached, {used['completion_tokens']:,} answers, "
+            f"{used['reasoning_tokens']:,} of these reasoning){cost}"
+        )
     click.echo(f"frozen component {result.component_sha256[:12]} in {result.frozen}")

@@ -152,7 +152,7 @@ class Recorded:
         self._asked.add(label)
         exchange = self._known.get(label)
         if exchange is None and self._model is None:
-            if self._asked.issuperset(self._known):
+            if self._known and self._asked.issuperset(self._known):
                 msg = f"the recorded run {self._source} was over at this point ({label})"
                 raise RecordingEnded(msg)
             msg = f"{self._source} does not hold {label!r}; replay with the collection and the version it was made with"

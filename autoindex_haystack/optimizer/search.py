@@ -213,6 +213,7 @@ def _run_info(collection: Collection, settings: SearchSettings, proposer: Propos
             metadata_fields=collection.metadata_fields,
             allowed_imports=settings.allowed_imports,
             timeout=settings.limits.seconds,
+            memory=settings.limits.memory,
             max_unreachable=settings.limits.unreachable,
         ),
         collection=collection.name,

@@ -7,6 +7,7 @@ from autoindex_haystack.runs.folder import (
     RunResult,
     RunSettings,
     installed_versions,
+    read_info,
     read_result,
 )
 
@@ -20,6 +21,7 @@ __all__ = [
     "RunStory",
     "TransformStory",
     "installed_versions",
+    "read_info",
     "read_result",
     "tell",
 ]

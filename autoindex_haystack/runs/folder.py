@@ -40,6 +40,7 @@ class RunSettings(BaseModel):
     metadata_fields: tuple[str, ...] = ()
     allowed_imports: tuple[str, ...] = ()
     timeout: float
+    memory: int = 2 << 30
     max_unreachable: float
 
 
@@ -182,6 +183,20 @@ def read_result(path: Path) -> RunResult:
         return RunResult.model_validate_json((path / "result.json").read_bytes())
     except (OSError, ValueError) as error:
         msg = f"{path} holds no finished run ({error})"
+        raise RunError(msg) from error
+
+
+def read_info(path: Path) -> RunInfo:
+    """Read how a run was made.
+
+    :param path: The run folder.
+    :returns: Its settings, versions and fingerprint.
+    :raises RunError: If the folder holds no run.
+    """
+    try:
+        return RunInfo.model_validate_json((path / "run.json").read_bytes())
+    except (OSError, ValueError) as error:
+        msg = f"{path} holds no run ({str(error).splitlines()[0]}); give the folder that `autoindex optimize` wrote"
         raise RunError(msg) from error
 
 

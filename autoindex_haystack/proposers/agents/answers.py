@@ -1,9 +1,11 @@
 """Reading answers as models give them: JSON with prose round it, broken JSON, code with or without fences."""
 
 import ast
+import json
 import re
 import warnings
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
@@ -132,12 +134,14 @@ def read_ideas(text: str, number: int) -> list[Idea]:
     """
     found: list[Idea] = []
     for value in _values(text):
-        listed = value.get("ideas") if isinstance(value, dict) else value
-        for entry in listed if isinstance(listed, list) else [value]:
-            try:
-                found.append(Idea.model_validate({"idea": entry} if isinstance(entry, str) else entry))
-            except ValidationError:
-                continue
+        # Strings are ideas only under that name: prose may hold brackets too.
+        listed = value.get("ideas", [value]) if isinstance(value, dict) else value
+        if not isinstance(listed, list):
+            continue
+        named = [{"idea": entry} for entry in listed if isinstance(entry, str)] if isinstance(value, dict) else []
+        for entry in named or listed:
+            with suppress(ValidationError):
+                found.append(Idea.model_validate(entry))
         if found:
             break
     if not found:
@@ -152,7 +156,7 @@ def read_program(text: str) -> str | None:
     :returns: Its source; None when the answer has none. A program that was cut off is returned as far as it goes.
     """
     blocks = [body for _, body in _FENCE.findall(text[:_LONGEST])]
-    named = [block for block in blocks if "Preprocessor" in block]
+    named = [b for b in blocks if "class Preprocessor" in b] or [b for b in blocks if "def preprocess" in b]
     if named:
         # Models that correct themselves give the better program last.
         return _ended(max(named, key=lambda block: (_parses(block), named.index(block))))
@@ -169,16 +173,19 @@ def _values(text: str) -> Iterator[Any]:
     import json_repair
 
     text = text[:_LONGEST]
-    fenced = [body for name, body in _FENCE.findall(text) if name.lower() in ("", "json", "json5")]
-    starts = [i for i in (text.find("{"), text.find("[")) if i >= 0]
-    for part in [*fenced, text, *([text[min(starts) :]] if starts else [])]:
-        if "{" in part or "[" in part:
-            try:
-                value = json_repair.loads(part)
-            except (ValueError, RecursionError):
-                continue
-            if isinstance(value, dict | list) and value:
-                yield value
+    parts = [*(body for name, body in _FENCE.findall(text) if name.lower() in ("", "json", "json5")), text]
+    for part in parts:
+        starts = [i for i in (part.find("{"), part.find("[")) if i >= 0]
+        if not starts:
+            continue
+        with suppress(ValueError, RecursionError):
+            # Whole JSON, whatever stands before and after it.
+            yield json.JSONDecoder().raw_decode(part, min(starts))[0]
+        with suppress(ValueError, RecursionError):
+            value = json_repair.loads(part[min(starts) :])
+            yield value
+            # Several values in one text come as a list.
+            yield from value if isinstance(value, list) else ()
 
 
 def _without_prose(text: str) -> str | None:

@@ -68,7 +68,7 @@ def _brief(outcome: Outcome) -> str:
     metrics = outcome.evaluation.metrics
     verdict = "adopted" if outcome.adopted else "not adopted"
     return (
-        f"{head}\n  {verdict}: Recall@100 {outcome.gain:+.4f} to {metrics['recall@100']:.4f}, "
+        f"{head}\n  {verdict}: gain {outcome.gain:+.4f}, Recall@100 {metrics['recall@100']:.4f}, "
         f"nDCG@10 {metrics['ndcg@10']:.4f}, index {outcome.evaluation.growth:.1f} times the corpus; "
         f"{len(outcome.fixed)} queries better, {len(outcome.broken)} worse"
     )

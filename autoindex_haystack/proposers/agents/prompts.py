@@ -39,9 +39,16 @@ def header(name: str) -> str:
 
     :param name: The prompt's name.
     """
-    text = (folder() / f"{name}.md.j2").read_text(encoding="utf-8")
     begin, end = _HEADER
-    return " ".join(text.partition(begin)[2].partition(end)[0].split())
+    return " ".join(_read(name).partition(begin)[2].partition(end)[0].split())
+
+
+def source(name: str) -> str:
+    """Returns a prompt's template without its header.
+
+    :param name: The prompt's name.
+    """
+    return _read(name).partition(_HEADER[1])[2]
 
 
 def fill(name: str, **values: Any) -> str:
@@ -52,3 +59,7 @@ def fill(name: str, **values: Any) -> str:
     :returns: The text.
     """
     return _environment().get_template(f"{name}.md.j2").render(**values).strip()
+
+
+def _read(name: str) -> str:
+    return (folder() / f"{name}.md.j2").read_text(encoding="utf-8")

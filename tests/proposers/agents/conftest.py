@@ -96,7 +96,7 @@ def search(collection, tmp_path):
         out = tmp_path / name
         with ChatServer(script) as server:
             proposer = AgentsProposer(Recorded(client(server), out / EXCHANGES), AgentSettings(**settings))
-            how = SearchSettings(iterations=iterations, candidates=candidates)
+            how = SearchSettings(iterations=iterations, candidates=candidates, acceptance="paper")
             result = optimize(collection, out, settings=how, proposer=proposer)
         return Asked(server, notes=result.notes, result=result, out=out)
 

@@ -109,8 +109,8 @@ def test_nothing_is_tried_twice(propose, later, history):
 def test_the_history_tells_outcomes_queries_and_differences(propose, later, history):
     found = propose(Agents([[MORE_STEMS]]), later(*history))
     told = text(found.having("Give 2 ideas")[0])
-    assert "adopted: Recall@100 +0.0500 to 0.7500" in told
-    assert "not adopted: Recall@100 -0.4000" in told
+    assert "adopted: gain +0.0500, Recall@100 0.7500" in told
+    assert "not adopted: gain -0.4000" in told
     assert "failed: ZeroDivisionError: division by zero" in told
     assert "better: 4 queries: q" in told
     assert "“how filler" in told

@@ -1,0 +1,105 @@
+"""From a user's words (model, endpoint, key, limits) to a model that is limited, accounted and written down."""
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from autoindex_haystack.llm.accounts import Ledger, Limits, Price, read_prices
+from autoindex_haystack.llm.errors import LLMError
+from autoindex_haystack.llm.limited import Limited
+from autoindex_haystack.llm.recording import Recorded
+from autoindex_haystack.llm.redaction import Redactor
+from autoindex_haystack.llm.types import ChatModel
+
+KEY_VARIABLE = "OPENAI_API_KEY"
+"""The environment variable of the key, unless another one is named."""
+
+_NO_KEY = "none"
+
+
+@dataclass(frozen=True)
+class ModelOptions:
+    """Which model is asked, and how.
+
+    :param model: The model's name; empty with a generator.
+    :param base_url: The endpoint; the ``openai`` package's own default when not given.
+    :param api_key_env: The environment variable that holds the key.
+    :param generator: The file of a Haystack chat generator that takes the client's place.
+    :param temperature: The sampling temperature.
+    :param stream: Receive answers piece by piece.
+    :param timeout: Seconds without a sign of life after which a try is given up.
+    :param limits: What the run may use.
+    :param prices: A price table.
+    """
+
+    model: str = ""
+    base_url: str | None = None
+    api_key_env: str = KEY_VARIABLE
+    generator: Path | None = None
+    temperature: float = 1.0
+    stream: bool = False
+    timeout: float = 300.0
+    limits: Limits = field(default_factory=Limits)
+    prices: Path | None = None
+
+
+def connect(options: ModelOptions, exchanges: Path, *, source: Path | None = None) -> Recorded:
+    """Make the model that a run asks. Nothing is sent yet.
+
+    :param options: Which model, and how.
+    :param exchanges: Where its exchanges are written down.
+    :param source: A recording to answer from as far as it goes.
+    :returns: The model.
+    :raises LLMError: If the key, the generator or the price table is missing or cannot be used.
+    """
+    model, name, secrets = _model(options)
+    ledger = Ledger(_price(options, name))
+    limited = Limited(model, options.limits, ledger)
+    return Recorded(limited, exchanges, source=source, ledger=ledger, redactor=Redactor(secrets), name=name)
+
+
+def _model(options: ModelOptions) -> tuple[ChatModel, str, list[str]]:
+    """The model, its name, and the secrets that it holds."""
+    if options.generator is not None:
+        from autoindex_haystack.llm.haystack_chat import HaystackChat
+
+        generator = HaystackChat.load(options.generator)
+        return generator, generator.name, generator.secrets()
+    if not options.model:
+        msg = "no model is named; give --model NAME, or --generator FILE with a Haystack chat generator"
+        raise LLMError(msg)
+    from autoindex_haystack.llm.openai_chat import OpenAIChat
+
+    key = os.environ.get(options.api_key_env, "").strip()
+    # An endpoint of one's own often wants no key; OpenAI's always does.
+    if not key and options.base_url is None and "OPENAI_BASE_URL" not in os.environ:
+        msg = (
+            f"the environment variable {options.api_key_env} holds no key; set it, name another with --api-key-env, or "
+            "name an endpoint that needs none with --base-url"
+        )
+        raise LLMError(msg)
+    client = OpenAIChat(
+        options.model,
+        base_url=options.base_url,
+        api_key=key or _NO_KEY,
+        temperature=options.temperature,
+        stream=options.stream,
+        timeout=options.timeout,
+    )
+    return client, options.model, [key, *_credentials(options.base_url)]
+
+
+def _credentials(base_url: str | None) -> list[str]:
+    """The user's name and password in an address."""
+    from urllib.parse import unquote, urlsplit
+
+    found = urlsplit(base_url or "")
+    return [unquote(part) for part in (found.username, found.password) if part]
+
+
+def _price(options: ModelOptions, name: str) -> Price | None:
+    price = read_prices(options.prices).get(name) if options.prices else None
+    if price is None and options.limits.usd is not None:
+        msg = f"--max-usd needs the price of {name}; give --prices a table such as `{name}: {{input: 1, output: 4}}`"
+        raise LLMError(msg)
+    return price
