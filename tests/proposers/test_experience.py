@@ -9,6 +9,7 @@ from autoindex_haystack.evaluation import METRICS, Evaluation
 from autoindex_haystack.program import Program
 from autoindex_haystack.proposers import Candidate, Outcome
 from autoindex_haystack.proposers.builtin.experience import Experience
+from autoindex_haystack.proposers.builtin.library import TRANSFORMS
 from autoindex_haystack.proposers.builtin.priors import Priors, Row, fingerprint, kind_of
 from autoindex_haystack.proposers.builtin.profile import Profile, profile_corpus
 from autoindex_haystack.proposers.builtin.recipe import Recipe, Step
@@ -83,13 +84,20 @@ def test_priors_come_from_other_corpora_and_most_from_the_same_kind():
     others = [Document(str(i), f"other words {i}") for i in range(30)]
     profile = profile_corpus(documents)
     near, far = kind_of(profile), "another kind"
-    own = Row(fingerprint(documents), near, {"title": 0.5})
-    table = Priors((own, Row("a", near, {"lead": 0.03}), Row("b", far, {"lead": -0.03, "hyphens": 0.01})))
-    found = table.surplus(profile, documents)
+    own = Row(fingerprint(documents), near, {"title": 0.5}, {"title": 0.5})
+    table = Priors(
+        (
+            own,
+            Row("a", near, {"lead": 0.03}, {"lead": 0.02}),
+            Row("b", far, {"lead": -0.03, "hyphens": 0.01}, {"lead": -0.02}),
+        )
+    )
+    found = table.gains(profile, documents)
     assert set(found) == {"lead", "hyphens"}
     assert found["lead"] > 0
     assert 0 < found["hyphens"] < 0.01
-    assert "title" in table.surplus(profile, others)
+    assert 0 < table.surplus(profile, documents)["lead"] < 0.02
+    assert "title" in table.gains(profile, others)
     assert kind_of(Profile(markup="xml", long=0.9)) == "xml long"
 
 
@@ -103,3 +111,5 @@ def test_the_shipped_table_names_no_collection():
     for row in rows:
         assert set(json.dumps(row.corpus)) <= set('"0123456789abcdef')
         assert all(abs(value) < 0.1 for value in row.surplus.values())
+        assert set(row.surplus) <= set(TRANSFORMS)
+        assert set(row.gain) <= set(TRANSFORMS)

@@ -1,6 +1,6 @@
 """Plans: recipes that could be tried next, and what each is expected to be worth."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from autoindex_haystack.proposers.builtin.experience import NDCG_WEIGHT, Experience
@@ -99,6 +99,17 @@ class Judge:
 def value_of(forecast: Forecast) -> float:
     """Returns what a forecast promises, in the same units as an outcome's worth."""
     return forecast.recall + NDCG_WEIGHT * forecast.ndcg
+
+
+def promising_first(moves: Sequence[Move], gains: Mapping[str, float]) -> list[Move]:
+    """Order moves by their evidence and by what their transform gained on other collections.
+
+    :param moves: The moves.
+    :param gains: What transforms gained elsewhere.
+    :returns: The moves, with scores that count both.
+    """
+    scored = [replace(move, score=move.score + gains.get(move.step.transform, 0.0) / _GUESS) for move in moves]
+    return sorted(scored, key=lambda move: (-move.score, move.step.transform, move.step.parameters))
 
 
 def additions(moves: Sequence[Move], incumbent: Recipe) -> list[Plan]:

@@ -1,11 +1,12 @@
 """What helped on other collections, by kind of document: a small shipped table, with its origin.
 
-Each row was measured on the validation queries of one collection: by how much programs with a transform did better than
-was forecast. A row carries a fingerprint of its corpus, and a corpus never learns from its own row.
+Each row was measured on the validation queries of one collection: what each transform alone gained at best, and by how
+much that was more than was forecast. A row carries a fingerprint of its corpus, and a corpus never learns from its own
+row. ``benchmarks/priors.py`` makes the table.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -30,11 +31,13 @@ class Row:
 
     :param corpus: Fingerprint of the corpus.
     :param kind: The kind of its documents, see :func:`kind_of`.
-    :param surplus: Transform to the worth that it had beyond what was expected.
+    :param gain: Transform to the worth that it added to the baseline at best.
+    :param surplus: Transform to the worth that it had beyond what was forecast, on average.
     """
 
     corpus: str
     kind: str
+    gain: Mapping[str, float]
     surplus: Mapping[str, float]
 
 
@@ -52,23 +55,36 @@ class Priors:
     def shipped(cls) -> "Priors":
         """Returns the table that comes with the package."""
         text = (files("autoindex_haystack.proposers.builtin") / _TABLE).read_text(encoding="utf-8")
-        return cls(tuple(Row(row["corpus"], row["kind"], row["surplus"]) for row in json.loads(text)["rows"]))
+        return cls(tuple(Row(**row) for row in json.loads(text)["rows"]))
 
-    def surplus(self, profile: Profile, documents: Sequence[Document]) -> dict[str, float]:
-        """Say what to expect of transforms on a corpus beyond the forecast.
+    def gains(self, profile: Profile, documents: Sequence[Document]) -> dict[str, float]:
+        """Say what transforms may gain on a corpus.
 
         :param profile: The corpus's profile.
         :param documents: The corpus.
         :returns: Worth by transform; a row of the same corpus counts nothing.
         """
+        return self._means(profile, documents, lambda row: row.gain)
+
+    def surplus(self, profile: Profile, documents: Sequence[Document]) -> dict[str, float]:
+        """Say by how much transforms do better than their forecast.
+
+        :param profile: The corpus's profile.
+        :param documents: The corpus.
+        :returns: Worth by transform; a row of the same corpus counts nothing.
+        """
+        return self._means(profile, documents, lambda row: row.surplus)
+
+    def _means(
+        self, profile: Profile, documents: Sequence[Document], column: Callable[[Row], Mapping[str, float]]
+    ) -> dict[str, float]:
+        """Weighted means of a column by transform, shrunk to 0 where few rows have it."""
         own, kind = fingerprint(documents), kind_of(profile)
-        rows = [(row, 1.0 if row.kind == kind else _OTHER_KIND) for row in self.rows if row.corpus != own]
+        rows = [(column(row), 1.0 if row.kind == kind else _OTHER_KIND) for row in self.rows if row.corpus != own]
         found = {}
-        for transform in sorted({name for row, _ in rows for name in row.surplus}):
-            seen = [(row.surplus[transform], weight) for row, weight in rows if transform in row.surplus]
-            total = sum(weight for _, weight in seen)
-            mean = sum(value * weight for value, weight in seen) / total
-            found[transform] = mean * total / (total + _SHRINK)
+        for transform in sorted({name for values, _ in rows for name in values}):
+            seen = [(values[transform], weight) for values, weight in rows if transform in values]
+            found[transform] = sum(v * weight for v, weight in seen) / (sum(weight for _, weight in seen) + _SHRINK)
         return found
 
 

@@ -22,6 +22,7 @@ from autoindex_haystack.proposers.builtin.plans import (
     ablations,
     additions,
     bundles,
+    promising_first,
     value_of,
 )
 from autoindex_haystack.proposers.builtin.priors import Priors
@@ -57,7 +58,9 @@ class BuiltinProposer:
         """Suggest programs; see :class:`autoindex_haystack.proposers.Proposer`."""
         incumbent = read_recipe(state.incumbent.source) or Recipe()
         profile = _profile(_Documents(state.collection.documents))
-        found = moves(incumbent, profile, contrast_documents(state.collection, state.evaluation.rankings, profile))
+        contrast = contrast_documents(state.collection, state.evaluation.rankings, profile)
+        gains = self._priors.gains(profile, state.collection.documents)
+        found = promising_first(moves(incumbent, profile, contrast), gains)
         judge, plans = self._judge(state, incumbent, profile, found)
         ranked = sorted((judge.expect(plan, forecast=False) for plan in plans), key=_order)
         joined = list(bundles(judge, found, ranked))
