@@ -209,7 +209,14 @@ def print_result(result: "RunResult") -> None:
         after, difference = result.learned.held_out[metric], result.differences[metric]
         interval = f"{difference.low:+.4f} to {difference.high:+.4f}"
         rows.append([metric, f"{before:.4f}", f"{after:.4f}", f"{difference.mean:+.4f}", interval])
-    print_table(["held-out", "full document", "learned", "difference", "95 % interval"], rows)
+        rows[-1].append(f"{difference.p_value:.2g}")
+    print_table(["held-out", "full document", "learned", "difference", "95 % interval", "p"], rows)
+    gain = result.gain
+    click.echo(
+        f"gain in {gain.objective}: {gain.held_out:+.4f} held-out (p {gain.p_value:.2g}, permutation test "
+        f"{gain.p_sign_flip:.2g}), {gain.validation:+.4f} on validation, {gain.corrected:+.4f} without the luck of "
+        "having been chosen"
+    )
     click.echo(
         f"{result.adopted} programs adopted of {result.tried} tried, {result.failed} failed; "
         f"index text {result.growth:.2f} times the corpus"

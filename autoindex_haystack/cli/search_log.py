@@ -11,6 +11,7 @@ from autoindex_haystack.optimizer.events import (
     Phase,
 )
 from autoindex_haystack.optimizer.objective import Objective, objective_name, objective_value
+from autoindex_haystack.wording import counted
 
 _IDEA = 90
 """Characters of a candidate's idea that are shown."""
@@ -36,9 +37,11 @@ class SearchLog:
                 self._show(name, done, total, lane=candidate)
             case CandidateAtRest(candidate):
                 self._show.end(candidate)
-            case BaselineEvaluated(evaluation):
+            case BaselineEvaluated(evaluation, detectable):
                 value = objective_value(evaluation.metrics, self._objective)
                 self._say(f"baseline: validation {objective_name(self._objective)} {value:.4f}")
+                queries = counted(len(evaluation.scores), "validation query shows", "validation queries show")
+                self._say(f"{queries} a true gain of {detectable:.4f} in four of five runs, and smaller ones in fewer")
             case CandidateTried(outcome, number):
                 idea = shortened(outcome.candidate.idea, _IDEA)
                 if outcome.gain is None:

@@ -11,7 +11,13 @@ from autoindex_haystack.evaluation.evaluator import Evaluator
 from autoindex_haystack.evaluation.metrics import METRICS, OBJECTIVE, SMOOTH_RECALL, means, score_queries
 from autoindex_haystack.evaluation.outcome import Evaluation
 from autoindex_haystack.evaluation.run_file import write_per_query, write_run_file
-from autoindex_haystack.evaluation.significance import PairedDifference, SignFlips, paired_difference, studentized
+from autoindex_haystack.evaluation.significance import (
+    PairedDifference,
+    SignFlips,
+    paired_difference,
+    sign_flip_p_value,
+    studentized,
+)
 
 __all__ = [
     "METRICS",
@@ -29,6 +35,7 @@ __all__ = [
     "paired_difference",
     "resolve_program",
     "score_queries",
+    "sign_flip_p_value",
     "studentized",
     "write_per_query",
     "write_run_file",

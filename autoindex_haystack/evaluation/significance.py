@@ -48,6 +48,34 @@ def paired_difference(new: Sequence[float], old: Sequence[float]) -> PairedDiffe
     return PairedDifference(mean=mean, low=mean - half, high=mean + half, p_value=p_value)
 
 
+def sign_flip_p_value(new: Sequence[float], old: Sequence[float], *, seed: int = 0) -> float:
+    """Compare two systems by the paired permutation test, which assumes nothing about how differences are distributed.
+
+    Where the systems are alike, each query's difference is as likely to be that as its opposite (Fisher's randomization
+    test, as in Smucker, Allan, Carterette, CIKM 2007).
+
+    :param new: One value a query.
+    :param old: The values of the other system for the same queries, in the same order.
+    :param seed: Seed of the changes of sign, of which there are 9,999, or all when there are fewer.
+    :returns: The two-sided p-value of the mean difference; 1 when at most one query differs.
+    """
+    from scipy import stats
+
+    differences = np.asarray(new, np.float64) - np.asarray(old, np.float64)
+    differences = differences[differences != 0]
+    if len(differences) < 2:
+        return 1.0  # The opposite of one difference is as large.
+    test = stats.permutation_test(
+        (differences,),
+        np.sum,
+        permutation_type="samples",
+        vectorized=True,
+        batch=_BLOCK,
+        random_state=np.random.default_rng(seed),
+    )
+    return float(test.pvalue)
+
+
 class SignFlips:
     """The same random changes of sign for all comparisons over the same queries.
 

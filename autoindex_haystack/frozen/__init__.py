@@ -8,13 +8,14 @@ from autoindex_haystack.frozen.component import (
     verify_frozen,
     write_frozen,
 )
-from autoindex_haystack.frozen.manifest import ComponentSettings, Figures, LearnedOn, Manifest, Step
+from autoindex_haystack.frozen.manifest import ComponentSettings, Figures, Gain, LearnedOn, Manifest, Step
 
 __all__ = [
     "Certificate",
     "ComponentSettings",
     "Figures",
     "FrozenComponent",
+    "Gain",
     "LearnedOn",
     "Manifest",
     "Step",

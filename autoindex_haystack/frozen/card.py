@@ -2,7 +2,7 @@
 
 import ast
 
-from autoindex_haystack.frozen.manifest import Manifest
+from autoindex_haystack.frozen.manifest import Gain, Manifest
 from autoindex_haystack.program import Program
 
 
@@ -49,7 +49,19 @@ def _figures(manifest: Manifest) -> str:
     ]
     if not rows:
         return ""
-    return "\n".join(["| held-out | full document | learned |", "|---|---|---|", *rows])
+    table = "\n".join(["| held-out | full document | learned |", "|---|---|---|", *rows])
+    return f"{table}\n\n{_gain(manifest.gain)}" if manifest.gain else table
+
+
+def _gain(gain: Gain) -> str:
+    """What was gained, and what speaks for it."""
+    detectable = f"{gain.detectable:.4f}" if gain.detectable is not None else "no gain at all"
+    return (
+        f"Gain in {gain.objective}: {gain.held_out:+.4f} on the held-out queries (95 % interval {gain.low:+.4f} to "
+        f"{gain.high:+.4f}; p {gain.p_value:.2g} by a paired t-test, {gain.p_sign_flip:.2g} by a permutation test). On "
+        f"the validation queries, by which it was chosen, {gain.validation:+.4f}, or {gain.corrected:+.4f} without the "
+        f"luck of having been chosen; they could show a gain of {detectable}. Rule of acceptance: {gain.acceptance}."
+    )
 
 
 def _use(manifest: Manifest) -> str:

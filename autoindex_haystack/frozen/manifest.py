@@ -60,6 +60,36 @@ class Figures(BaseModel):
     held_out: dict[str, float] = Field(default_factory=dict)
 
 
+class Gain(BaseModel):
+    """What a search gained in its objective over the baseline, and what that is worth.
+
+    :param objective: What was maximized.
+    :param acceptance: The rule by which programs were adopted.
+    :param detectable: Stated before the search: the true gain that the validation queries would show in four of five
+        runs; None when they can show none.
+    :param validation: The gain on the validation queries, with which the program was chosen.
+    :param corrected: That gain without the luck of having been chosen.
+    :param held_out: The gain on the held-out queries.
+    :param low: Lower end of its 95 % interval.
+    :param high: Upper end.
+    :param p_value: Two-sided p-value of the paired t-test on the held-out queries.
+    :param p_sign_flip: The same of the paired permutation test.
+    """
+
+    model_config = ConfigDict(extra="forbid")
+
+    objective: str
+    acceptance: str
+    detectable: float | None
+    validation: float
+    corrected: float
+    held_out: float
+    low: float
+    high: float
+    p_value: float
+    p_sign_flip: float
+
+
 class Manifest(BaseModel):
     """The manifest of a frozen component.
 
@@ -67,6 +97,7 @@ class Manifest(BaseModel):
     :param program_sha256: The hash of ``program.py``.
     :param state_sha256: The hash of ``state.json``, if there is one.
     :param learned_on: Where the program was chosen; None for a program that was frozen as given.
+    :param gain: What the search gained in its objective; None for a program that was frozen as given.
     :param intervals: 95 % intervals of the held-out differences, learned minus baseline, by metric.
     :param lineage: The adopted programs, oldest first.
     :param isolation: The layers under which programs ran.
@@ -82,6 +113,7 @@ class Manifest(BaseModel):
     learned_on: LearnedOn | None = None
     baseline: Figures = Field(default_factory=Figures)
     learned: Figures = Field(default_factory=Figures)
+    gain: Gain | None = None
     intervals: dict[str, tuple[float, float]] = Field(default_factory=dict)
     lineage: list[Step] = Field(default_factory=list)
     versions: dict[str, str] = Field(default_factory=dict)

@@ -30,12 +30,16 @@ class Verdict:
     :param p_value: The share of runs without any real change that let something pass by luck up to now, if as much as
         this candidate shows were enough; None where no test was made.
     :param allowed: What that share may be.
+    :param statistic: Student's t of the tested differences.
+    :param mark: What it has to exceed.
     """
 
     outcome: Outcome
     reason: str = ""
     p_value: float | None = None
     allowed: float | None = None
+    statistic: float | None = None
+    mark: float | None = None
 
     @property
     def accepted(self) -> bool:
@@ -150,7 +154,8 @@ class GuardedAcceptance:
             reason = self._price(outcome, incumbent)
             if not reason and not test.passed[place]:
                 reason = f"it may be luck (p {p_value:.2g}, at most {test.allowed:.2g} is allowed so far)"
-            verdicts.append(Verdict(outcome, reason, p_value, test.allowed))
+            statistic = float(test.statistics[place])
+            verdicts.append(Verdict(outcome, reason, p_value, test.allowed, statistic, test.mark))
         return verdicts
 
     def smallest_gain(self) -> float:

@@ -15,16 +15,38 @@ The best of many programs was chosen with the very queries that tell its gain, s
 """
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from autoindex_haystack.evaluation import SMOOTH_RECALL, Evaluation
+from autoindex_haystack.optimizer.acceptance import Verdict
 from autoindex_haystack.optimizer.luck import spent
+from autoindex_haystack.optimizer.objective import Objective, evidence_differences, objective_differences
 from autoindex_haystack.optimizer.settings import SearchSettings
+from autoindex_haystack.proposers import Outcome
+from autoindex_haystack.wording import counted
 
 FEW_QUERIES = 50
 """With fewer validation queries a user is told that most gains cannot be shown."""
+
+
+def few_queries_note(queries: int, detectable: float) -> str | None:
+    """Warn when validation queries are few.
+
+    :param queries: How many there are.
+    :param detectable: The gain that they can show.
+    :returns: A sentence; None when they are enough.
+    """
+    if queries >= FEW_QUERIES:
+        return None
+    shown = f"only a gain of about {detectable:.2f} or more" if math.isfinite(detectable) else "no gain"
+    return (
+        f"{counted(queries, 'validation query is', 'validation queries are')} few and can show {shown}; with "
+        f"{FEW_QUERIES} or more, smaller gains can be told from luck."
+    )
+
 
 _SPREAD = 0.4
 """Standard deviation of the differences in smooth recall between a program and the baseline, as a share of that of the
@@ -55,6 +77,35 @@ def detectable_gain(baseline: Evaluation, settings: SearchSettings) -> float:
     level = max(level, 0.5**queries)
     standard_errors = stats.t.isf(level, queries - 1) + stats.norm.ppf(_POWER)
     return float(standard_errors * _SPREAD * values.std(ddof=1) / math.sqrt(queries))
+
+
+def luck_of_a_step(
+    winner: Verdict,
+    verdicts: Sequence[Verdict],
+    outcomes: Sequence[Outcome],
+    incumbent: Evaluation,
+    objective: Objective,
+) -> float:
+    """Estimate by how much the gain of an adopted program over the incumbent before it is too high.
+
+    :param winner: The verdict on it.
+    :param verdicts: All verdicts of the round.
+    :param outcomes: All its outcomes.
+    :param incumbent: The evaluation of the incumbent before it.
+    :param objective: What the search maximizes.
+    :returns: What to take off the gain.
+    """
+    assert winner.outcome.evaluation
+    # The guarded rule chooses among those that passed; without a mark the choice was among all.
+    passed = [verdict.outcome for verdict in verdicts if verdict.accepted]
+    rivals = outcomes if winner.mark is None else passed
+    gains = [objective_differences(o.evaluation, incumbent, objective) for o in rivals if o.evaluation]
+    luck = luck_of_the_choice(np.array(gains))
+    if winner.mark is None or winner.statistic is None or not math.isfinite(winner.mark):
+        return luck
+    own = objective_differences(winner.outcome.evaluation, incumbent, objective)
+    evidence = evidence_differences(winner.outcome.evaluation, incumbent, objective)
+    return luck + luck_of_the_mark(own, evidence, winner.statistic, winner.mark)
 
 
 def luck_of_the_mark(gains: NDArray[np.float64], evidence: NDArray[np.float64], statistic: float, mark: float) -> float:

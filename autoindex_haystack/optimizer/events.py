@@ -1,5 +1,6 @@
 """What happens during a search, as small typed events that a caller can follow."""
 
+import math
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -36,9 +37,14 @@ class CandidateAtRest:
 
 @dataclass(frozen=True)
 class BaselineEvaluated:
-    """The baseline has its figures on the validation queries."""
+    """The baseline has its figures on the validation queries.
+
+    :param evaluation: Its evaluation.
+    :param detectable: The smallest gain in the objective that the validation queries can show.
+    """
 
     evaluation: Evaluation
+    detectable: float = math.inf
 
 
 @dataclass(frozen=True)

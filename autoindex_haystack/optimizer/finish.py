@@ -1,16 +1,20 @@
 """The end of a search: the held-out queries are scored, once, the incumbent is frozen, the result is made."""
 
+import math
+
 from autoindex_haystack.collection import Collection, Split
-from autoindex_haystack.evaluation import METRICS, Evaluation, PairedDifference, paired_difference
+from autoindex_haystack.evaluation import METRICS, Evaluation, PairedDifference, paired_difference, sign_flip_p_value
 from autoindex_haystack.frozen import (
     ComponentSettings,
     Figures,
     FrozenComponent,
+    Gain,
     LearnedOn,
     Step,
     new_manifest,
     write_frozen,
 )
+from autoindex_haystack.optimizer.objective import objective_differences, objective_value
 from autoindex_haystack.optimizer.settings import SearchSettings
 from autoindex_haystack.optimizer.standing import Standing
 from autoindex_haystack.optimizer.trials import Trials
@@ -47,13 +51,15 @@ def finish(
     differences = _differences(learned, baseline, split)
     before = Figures(validation=standing.baseline_evaluation.metrics, held_out=baseline.metrics)
     after = Figures(validation=standing.evaluation.metrics, held_out=learned.metrics)
-    frozen = _freeze(collection, split, settings, standing, trials, folder, (before, after), differences)
+    gain = _gain(settings, standing, learned, baseline)
+    frozen = _freeze(collection, split, settings, standing, trials, folder, (before, after), differences, gain)
     return RunResult(
         collection=collection.name,
         documents=len(collection.documents),
         queries={"validation": len(split.validation), "held_out": len(split.held_out)},
         baseline=before,
         learned=after,
+        gain=gain,
         differences=differences,
         adopted=len(standing.adopted),
         tried=len(standing.history),
@@ -67,6 +73,27 @@ def finish(
         seconds=dict(trials.seconds),
         isolation=trials.layers,
         notes=[*collection.notes(), *standing.notes],
+    )
+
+
+def _gain(settings: SearchSettings, standing: Standing, learned: Evaluation, baseline: Evaluation) -> Gain:
+    """Tell what was gained in the objective, and what that is worth."""
+    objective = settings.objective
+    old = [objective_value(values, objective) for values in baseline.scores.values()]
+    new = [objective_value(learned.scores[query], objective) for query in baseline.scores]
+    held_out = paired_difference(new, old)
+    validation = float(objective_differences(standing.evaluation, standing.baseline_evaluation, objective).mean())
+    return Gain(
+        objective=objective,
+        acceptance=settings.acceptance,
+        detectable=standing.detectable if math.isfinite(standing.detectable) else None,
+        validation=validation,
+        corrected=validation - standing.luck,
+        held_out=held_out.mean,
+        low=held_out.low,
+        high=held_out.high,
+        p_value=held_out.p_value,
+        p_sign_flip=sign_flip_p_value(new, old),
     )
 
 
@@ -89,6 +116,7 @@ def _freeze(
     folder: RunFolder,
     figures: tuple[Figures, Figures],
     differences: Differences,
+    gain: Gain,
 ) -> FrozenComponent:
     """Write the incumbent as a frozen component into the run folder."""
     before, after = figures
@@ -111,6 +139,7 @@ def _freeze(
         ),
         baseline=before,
         learned=after,
+        gain=gain,
         intervals={metric: (difference.low, difference.high) for metric, difference in differences.items()},
         lineage=[
             Step(

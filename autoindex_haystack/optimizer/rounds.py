@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, replace
 from autoindex_haystack.errors import ProgramError, SandboxError, SandboxUnavailable
 from autoindex_haystack.evaluation import Evaluation
 from autoindex_haystack.optimizer.acceptance import Verdict, acceptance_rule
+from autoindex_haystack.optimizer.correction import luck_of_a_step
 from autoindex_haystack.optimizer.events import CandidateTried, Listener, Phase
 from autoindex_haystack.optimizer.leaks import find_leak
 from autoindex_haystack.optimizer.selection import compare
@@ -86,6 +87,8 @@ class Rounds:
         for winner in accepted or simplifications(outcomes, incumbent):
             decided[id(winner)] = self._confirm(winner)
             if decided[id(winner)].adopted:
+                chosen = next(verdict for verdict in verdicts if verdict.outcome is winner)
+                self._standing.luck += luck_of_a_step(chosen, verdicts, outcomes, incumbent, self._settings.objective)
                 break
         self._standing.history += [decided.get(id(outcome), outcome) for outcome in outcomes]
         adopted = next((outcome for outcome in decided.values() if outcome.adopted), None)

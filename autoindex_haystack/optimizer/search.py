@@ -9,6 +9,7 @@ from autoindex_haystack.collection import Collection, Split, load_collection, lo
 from autoindex_haystack.errors import AutoIndexError
 from autoindex_haystack.evaluation import Evaluator
 from autoindex_haystack.files import refuse_existing, remove, replaced_at_the_end
+from autoindex_haystack.optimizer.correction import detectable_gain, few_queries_note
 from autoindex_haystack.optimizer.events import BaselineEvaluated, IterationEnded, Listener, Phase, one_at_a_time
 from autoindex_haystack.optimizer.finish import finish
 from autoindex_haystack.optimizer.objective import objective_value
@@ -141,8 +142,11 @@ class Search:
         """Evaluate the baseline."""
         baseline = builtin_program("full_document")
         evaluation = self._trials.evaluate(baseline, "baseline")
-        self._standing = Standing.at_first(baseline, evaluation)
-        self._listen(BaselineEvaluated(evaluation))
+        self._standing = standing = Standing.at_first(baseline, evaluation)
+        standing.detectable = detectable_gain(evaluation, self._settings)
+        if note := few_queries_note(len(evaluation.scores), standing.detectable):
+            standing.notes.append(note)
+        self._listen(BaselineEvaluated(evaluation, standing.detectable))
 
     def run(self) -> None:
         """Do all iterations."""

@@ -1,5 +1,6 @@
 """How far a search has come; what its parts share."""
 
+import math
 from dataclasses import dataclass, field
 
 from autoindex_haystack.evaluation import Evaluation
@@ -16,6 +17,8 @@ class Standing:
     :param incumbent: The best program so far.
     :param evaluation: Its evaluation.
     :param history: All outcomes so far, oldest first.
+    :param detectable: The smallest gain in the objective that the validation queries can show.
+    :param luck: By how much the incumbent's gain is estimated to be too high because it was chosen.
     :param notes: What a user should know about the adopted programs.
     """
 
@@ -25,6 +28,8 @@ class Standing:
     evaluation: Evaluation
     history: list[Outcome] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    detectable: float = math.inf
+    luck: float = 0.0
 
     @classmethod
     def at_first(cls, baseline: Program, evaluation: Evaluation) -> "Standing":

@@ -13,7 +13,7 @@ from autoindex_haystack.collection import Split
 from autoindex_haystack.errors import RunError
 from autoindex_haystack.evaluation import PairedDifference
 from autoindex_haystack.files import atomic_file, refuse_existing, remove
-from autoindex_haystack.frozen import Figures
+from autoindex_haystack.frozen import Figures, Gain
 from autoindex_haystack.retrieval import BM25Settings
 
 FORMAT_VERSION = 1
@@ -66,6 +66,7 @@ class RunResult(BaseModel):
 
     :param baseline: The baseline's means by metric.
     :param learned: The learned program's means; the baseline's again when nothing was adopted.
+    :param gain: The gain in the objective: on validation, corrected for having been chosen, on held-out queries.
     :param differences: Learned minus baseline on the held-out queries, by metric.
     :param adopted: How many programs were adopted one after the other.
     :param program_sha256: The learned program's hash.
@@ -87,6 +88,7 @@ class RunResult(BaseModel):
     queries: dict[str, int]
     baseline: Figures
     learned: Figures
+    gain: Gain
     differences: dict[str, PairedDifference]
     adopted: int
     tried: int

@@ -389,3 +389,52 @@ def test_the_proposer_can_ask_why_the_incumbent_misses_documents(collection, tmp
         relevant = {(query, doc) for query, grades in state.collection.qrels.items() for doc, g in grades.items() if g}
         assert misses == {(query, doc) for query, doc in relevant if doc not in found[query]}
     assert len(proposer.misses[1]) < len(proposer.misses[0])
+
+
+def test_a_result_tells_what_its_gain_is_worth(collection, tmp_path):
+    result, events = search(collection, tmp_path / "run", Scripted([STEMS, MORE_STEMS, SAME]))
+    gain, difference = result.gain, result.differences["recall@100"]
+    [baseline] = [event for event in events if isinstance(event, BaselineEvaluated)]
+    assert (gain.objective, gain.acceptance) == ("recall@100", "paper")
+    assert gain.detectable == baseline.detectable > 0
+    validation = result.learned.validation["recall@100"] - result.baseline.validation["recall@100"]
+    assert gain.validation == pytest.approx(validation)
+    assert gain.corrected < gain.validation
+    assert (gain.held_out, gain.low, gain.high, gain.p_value) == pytest.approx(
+        (difference.mean, difference.low, difference.high, difference.p_value)
+    )
+    assert 0 < gain.p_sign_flip <= 1
+    frozen = load_frozen(result.frozen)
+    assert frozen.manifest.gain == gain
+    card = (frozen.path / "README.md").read_text()
+    for figure in (gain.held_out, gain.low, gain.high, gain.validation, gain.corrected):
+        assert f"{figure:+.4f}" in card
+    assert "10 validation queries are few" in " ".join(result.notes)
+
+
+def test_the_guarded_rule_adopts_what_is_certain_and_refuses_what_may_be_luck(collection, tmp_path):
+    proposer = Scripted([SAME, BOTH], [f"{BOTH} + ' filler1'"])
+    result, _ = search(collection, tmp_path / "run", proposer, iterations=2, acceptance="guarded")
+    assert result.program_sha256 == candidate(BOTH).sha256
+    first, second = (r for r in journal(tmp_path / "run") if r["record"] == "decision")
+    assert [verdict["accepted"] for verdict in first["verdicts"]] == [True]
+    assert not any(verdict["accepted"] for verdict in second["verdicts"])
+    narrow = replace(SearchSettings(iterations=1), max_growth=1.01)
+    grown = optimize(collection, tmp_path / "narrow", settings=narrow, proposer=Scripted([BOTH]))
+    assert grown.adopted == 0
+    [decision] = [r for r in journal(tmp_path / "narrow") if r["record"] == "decision"]
+    assert "times the corpus, at most 1.01" in decision["verdicts"][0]["reason"]
+
+
+@pytest.mark.parametrize("objective", ["ndcg@10", "weighted"])
+def test_gains_are_those_of_the_objective(collection, tmp_path, objective):
+    result, events = search(collection, tmp_path / "run", Scripted([BOTH]), objective=objective)
+    [tried] = [event.outcome for event in events if isinstance(event, CandidateTried)]
+    before, after = result.baseline.validation, result.learned.validation
+
+    def value(figures):
+        return figures["ndcg@10"] if objective == "ndcg@10" else (figures["ndcg@10"] + figures["recall@100"]) / 2
+
+    assert tried.gain == pytest.approx(value(after) - value(before))
+    assert result.gain.objective == objective
+    assert result.gain.validation == pytest.approx(tried.gain)

@@ -11,7 +11,7 @@ import pytest
 from autoindex_haystack.collection import Split
 from autoindex_haystack.errors import RunError
 from autoindex_haystack.evaluation import paired_difference
-from autoindex_haystack.frozen import Figures
+from autoindex_haystack.frozen import Figures, Gain
 from autoindex_haystack.program import Program
 from autoindex_haystack.retrieval import BM25Settings
 from autoindex_haystack.runs import RunFolder, RunInfo, RunResult, RunSettings, installed_versions, read_result
@@ -42,6 +42,18 @@ RESULT = RunResult(
     queries={"validation": 1, "held_out": 2},
     baseline=Figures(held_out={"recall@100": 1 / 3}),
     learned=Figures(held_out={"recall@100": 0.1 + 0.2}),
+    gain=Gain(
+        objective="recall@100",
+        acceptance="guarded",
+        detectable=None,
+        validation=0.1,
+        corrected=0.1 - 0.2,
+        held_out=0.0,
+        low=-1 / 3,
+        high=1 / 3,
+        p_value=1.0,
+        p_sign_flip=1.0,
+    ),
     differences={"recall@100": paired_difference([1, 0.5], [0, 0.25])},
     adopted=1,
     tried=4,
