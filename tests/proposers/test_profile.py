@@ -17,6 +17,14 @@ def corpus(make, count=40, **metadata):
         (lambda i: f"---\ntitle: Page {i}\ntype: guide\n---\n\nBody {i}", "front_matter", "title"),
         (lambda i: f".T\nflow {i}\n.W\nthe words of {i}", "marked", "T"),
         (lambda i: f"Package: p{i}\nSection: net\nDescription: does {i}\n more", "record", "Package"),
+        (lambda i: f"TI  - flow {i}\nAU  - smith\nAB  - the words of {i}", "tagged", "TI"),
+        (lambda i: f".TH P{i} 1\n.SH NAME\nprog{i} \\- does\n.SH OPTIONS\n.TP\n.B -x\nhelps", "man", "title"),
+        (lambda i: f"== Life {i} ==\nBorn.\n== Work ==\nWrote {i}.", "wiki", ""),
+        (lambda i: f"# Guide {i}\n\nWords.\n\n## Usage\n\nRun it.", "markdown", "title"),
+        (lambda i: f"---\ntype: x\n---\n# Guide {i}\n\nWords.\n\n## Usage\n\nRun it.", "markdown", "title"),
+        (lambda i: f"def f{i}(a, b):\n    # adds {i}\n    return g(a, b)\n\nx = f{i}(1,\n    2)", "code", "signature"),
+        (lambda i: f"int f{i}(int a) {{\n  /* adds */\n  return a + {i};\n}}\n", "code", "signature"),
+        (lambda i: f"In the class of {i}, we: see much; and then go on (as said).\nMore prose here.", "", ""),
         (lambda i: f"Plain prose about topic {i}. Nothing else here.", "", ""),
     ],
 )
@@ -48,6 +56,39 @@ def test_rates_are_measured():
     profile = profile_corpus(corpus(lambda _: text * 20))
     for name in ("identifiers", "hyphens", "letters", "latex", "addresses", "markdown", "headings", "long"):
         assert getattr(profile, name) > 0, name
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("# One\nx\n# Two\ny", "markdown"),
+        ("One\n===\nx\nTwo\n===\ny", "underlined"),
+        ("Article 1 Scope\nx\nArticle 2 Terms\ny", "numbered"),
+        ("def one():\n    run(1)\n\ndef two():\n    run(2)", "code"),
+    ],
+)
+def test_the_kind_of_headings_is_found(text, kind):
+    profile = profile_corpus(corpus(lambda _: text))
+    assert (profile.heading, profile.headings) == (kind, 1.0)
+
+
+def test_elements_that_documents_have_several_of_are_found():
+    answer = f"<a>{'word ' * 20}</a>"
+    profile = profile_corpus(corpus(lambda i: f"<d><focus>D{i}</focus><qa>{answer}</qa><qa>{answer}</qa></d>"))
+    assert profile.element == "qa"
+
+
+def test_other_names_labels_and_repeated_lines_are_measured():
+    profile = profile_corpus(corpus(lambda i: f"Name: n{i}\nSynonyms: m{i}\nText: x [1913 Webster]\nrow 1\nrow 2"))
+    assert profile.alias_fields == ("Synonyms",)
+    assert profile.aliases == 1.0
+    assert profile.labels > 0.1
+    assert profile.repeated_lines > 0.05
+
+
+def test_a_pronunciation_is_no_latex():
+    assert profile_corpus(corpus(lambda i: f"Abat{i} \\A*bat\\ \\Bat\\ a word")).latex == 0.0
+    assert profile_corpus(corpus(lambda i: f"so \\frac{{{i}}}{{2}} ∈ x")).latex > 10
 
 
 def test_boilerplate_is_measured():

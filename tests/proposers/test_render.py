@@ -1,12 +1,16 @@
 """Programs rendered from recipes stand alone, say what they do and do what their transforms do."""
 
+import ast
+
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from autoindex_haystack.collection import Document
 from autoindex_haystack.program import Program, check_source
 from autoindex_haystack.proposers.builtin.library import ORDER, TRANSFORMS, compose, without
 from autoindex_haystack.proposers.builtin.profile import HEADINGS, SPLITTERS
-from autoindex_haystack.proposers.builtin.recipe import Recipe, Step, read_recipe
+from autoindex_haystack.proposers.builtin.recipe import Recipe, Step, literal, read_recipe
 from autoindex_haystack.proposers.builtin.render import _SHARED, _definitions, render
 from autoindex_haystack.proposers.builtin.transforms import fields, word_forms
 from autoindex_haystack.retrieval.porter import porter_stem
@@ -150,6 +154,26 @@ def test_a_step_without_parameters_has_the_usual_ones():
     assert usual == {name: values[0] for name, values in forms.grid.items()}
     assert render(Recipe((Step.of("word_forms"),))).count("learn_forms(") == 2
     assert forms.idea({}) == forms.idea(usual)
+
+
+def test_the_words_in_identifiers_have_forms_too():
+    documents = [Document(f"d{i}", f"parse{word} x{i}") for i in range(3) for word in ("Flow", "Flows", "Flow flows")]
+    step = Step.of("word_forms", documents=1, related=False)
+    _, alone = run(render(Recipe((step,))), documents)
+    _, state = run(render(compose(Recipe(), STEPS["identifiers"], step)), documents)
+    assert "flow" not in alone["forms"]
+    assert state["forms"]["flow"] == "flows"
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+        lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner) | st.tuples(inner),
+        max_leaves=10,
+    )
+)
+def test_literals_are_read_back_as_they_were(value):
+    assert ast.literal_eval(literal(value)) == value
 
 
 def test_recipes_are_ordered_by_stage_and_replace_by_transform():

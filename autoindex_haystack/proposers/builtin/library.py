@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any
 
-from autoindex_haystack.proposers.builtin.recipe import Recipe, Step
+from autoindex_haystack.proposers.builtin.recipe import Recipe, Step, literal
 from autoindex_haystack.proposers.builtin.transforms import (
     abbreviations,
     aliases,
@@ -31,6 +31,9 @@ from autoindex_haystack.proposers.builtin.transforms import (
     word_forms,
 )
 
+PREPARED = "self.prepare(doc)[1]"
+"""The text of a document in the expressions of what is learned."""
+
 Parameters = dict[str, Any]
 Lines = Callable[[Parameters], list[str]]
 
@@ -49,6 +52,8 @@ class Transform:
     :param prepare: Lines that change ``title`` and ``text``.
     :param represent: Lines that change ``pieces``.
     :param learn: Expressions for the state by key, over ``docs`` (raw) or ``self.prepare(doc)``.
+    :param shows: Makes the expression of a text into that of the text with what this transform adds, for the learning
+        of later transforms: the words in identifiers have forms and parts too.
     :param grid: The values worth trying, by parameter, the usual one first; it stands where a step names none.
     """
 
@@ -58,6 +63,7 @@ class Transform:
     prepare: Lines = _nothing
     represent: Lines = _nothing
     learn: Callable[[Parameters], dict[str, str]] = lambda _: {}
+    shows: Callable[[Parameters, str], str] = lambda _, text: text
     grid: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
 
     def complete(self, values: Mapping[str, Any]) -> Parameters:
@@ -81,15 +87,19 @@ def _fields_idea(p: Parameters) -> str:
 def _fields_prepare(p: Parameters) -> list[str]:
     lines = [f"fields = split_{p['markup']}(text)"]
     if p["title"]:
-        lines.append(f"title = title or first_value(fields, {p['title']!r})")
-    lines.append(f"text = join_fields(fields, {tuple(p['dropped'])!r}, {p['repeated']!r})")
+        lines.append(f"title = title or first_value(fields, {literal(p['title'])})")
+    lines.append(f"text = join_fields(fields, {literal(tuple(p['dropped']))}, {literal(p['repeated'])})")
     return lines
 
 
 def _texts(function: str, *more: Any) -> str:
     """The expression that learns from the prepared texts of the corpus."""
-    arguments = "".join(f", {value!r}" for value in more)
-    return f"{function}((self.prepare(doc)[1] for doc in docs){arguments})"
+    arguments = "".join(f", {literal(value)}" for value in more)
+    return f"{function}(({PREPARED} for doc in docs){arguments})"
+
+
+def _identifiers(p: Parameters, text: str) -> str:
+    return f"add_identifier_parts({text}{', digits=True' * p['digits']})"
 
 
 def _heading(p: Parameters) -> str:
@@ -99,7 +109,7 @@ def _heading(p: Parameters) -> str:
 def _aliases_learn(p: Parameters) -> dict[str, str]:
     given = "phrase_aliases(doc.text)"
     if p["names"]:
-        given += f" + field_aliases(split_{p['markup']}(doc.text), {tuple(p['names'])!r})"
+        given += f" + field_aliases(split_{p['markup']}(doc.text), {literal(tuple(p['names']))})"
     return {"aliases": f"learn_aliases((self.prepare(doc)[0], {given}) for doc in docs)"}
 
 
@@ -168,7 +178,7 @@ _ALL = (
         (layout,),
         lambda p: "add the metadata fields " + ", ".join(p["names"]),
         represent=lambda p: [
-            f"names = {tuple(p['names'])!r}",
+            f"names = {literal(tuple(p['names']))}",
             'pieces[0] += "\\n" + metadata_text(doc.metadata.get(name) for name in names)',
         ],
     ),
@@ -248,16 +258,15 @@ _ALL = (
         "elements",
         (chapters,),
         lambda p: f"add each {p['name']} of at least {p['words']} words beside the whole document",
-        represent=lambda p: [f"pieces += elements(doc.text, title, {p['name']!r}, {p['words']})"],
+        represent=lambda p: [f"pieces += elements(doc.text, title, {literal(p['name'])}, {p['words']})"],
         grid={"words": (20, 60)},
     ),
     Transform(
         "identifiers",
         (variants,),
         lambda p: "add the words of identifiers in camelCase and snake_case" + (" or with digits" * p["digits"]),
-        represent=lambda p: [
-            f"pieces = [add_identifier_parts(piece{', digits=True' * p['digits']}) for piece in pieces]"
-        ],
+        represent=lambda p: [f"pieces = [{_identifiers(p, 'piece')} for piece in pieces]"],
+        shows=_identifiers,
         grid={"digits": (False, True)},
     ),
     Transform(

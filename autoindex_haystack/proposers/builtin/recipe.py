@@ -10,6 +10,24 @@ CONSTANT = "RECIPE"
 """The name under which a program carries its recipe."""
 
 
+def literal(value: Any) -> str:
+    """Write a value as a Python literal, with double quotes where that saves escapes, as formatters do.
+
+    :param value: Strings, numbers, None, and dictionaries, lists and tuples of these.
+    :returns: The literal.
+    """
+    if isinstance(value, str):
+        quoted = repr(value)
+        return f'"{quoted[1:-1]}"' if quoted[0] == "'" and '"' not in value else quoted
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{literal(key)}: {literal(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(literal, value)) + "]"
+    if isinstance(value, tuple):
+        return "(" + ", ".join(map(literal, value)) + ("," if len(value) == 1 else "") + ")"
+    return repr(value)
+
+
 @dataclass(frozen=True)
 class Step:
     """One transform with its parameters.
@@ -65,7 +83,7 @@ class Recipe:
 
     def literal(self) -> str:
         """Returns the recipe as the Python literal that a program carries."""
-        return repr([(step.transform, step.values) for step in self.steps])
+        return literal([(step.transform, step.values) for step in self.steps])
 
 
 def read_recipe(source: str) -> Recipe | None:

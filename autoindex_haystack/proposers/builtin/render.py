@@ -7,8 +7,8 @@ from functools import cache
 from types import ModuleType
 from typing import Any
 
-from autoindex_haystack.proposers.builtin.library import TRANSFORMS, Transform
-from autoindex_haystack.proposers.builtin.recipe import CONSTANT, Recipe
+from autoindex_haystack.proposers.builtin.library import PREPARED, TRANSFORMS, Transform
+from autoindex_haystack.proposers.builtin.recipe import CONSTANT, Recipe, literal
 from autoindex_haystack.proposers.builtin.transforms import irregular, words
 from autoindex_haystack.retrieval import porter
 
@@ -42,7 +42,7 @@ def render(recipe: Recipe) -> str:
 def _constant(recipe: Recipe) -> str:
     if not recipe.steps:
         return f"{CONSTANT} = []"
-    rows = [f"{_INDENT}({step.transform!r}, {step.values!r})," for step in recipe.steps]
+    rows = [f"{_INDENT}{literal((step.transform, step.values))}," for step in recipe.steps]
     return "\n".join([f"{CONSTANT} = [", *rows, "]"])
 
 
@@ -50,7 +50,11 @@ def _preprocessor(steps: list[tuple[Transform, dict[str, Any]]]) -> str:
     """Write the class."""
     prepare = [line for transform, values in steps for line in transform.prepare(values)]
     represent = [line for transform, values in steps for line in transform.represent(values)]
-    learn = {key: text for transform, values in steps for key, text in transform.learn(values).items()}
+    learn: dict[str, str] = {}
+    seen = PREPARED
+    for transform, values in steps:
+        learn |= {key: text.replace(PREPARED, seen) for key, text in transform.learn(values).items()}
+        seen = transform.shows(values, seen)
     head = ["class Preprocessor(BasePreprocessor):", f'{_INDENT}name = "composed"']
     parts = ["\n".join(head)]
     if learn:
