@@ -81,6 +81,14 @@ if TYPE_CHECKING:
 @options.limits_options
 @options.workers_option
 @options.jobs_option
+@click.option(
+    "--stage-size",
+    type=click.IntRange(min=0),
+    metavar="DOCUMENTS",
+    show_default="4000",
+    help="For a corpus at least four times as large: documents that candidates run over first; those whose estimated "
+    "gain is too small go no further. With 0 only candidates that are sure to fall short are dropped.",
+)
 @options.sandbox_option
 @options.force_option
 @options.json_option
@@ -106,6 +114,7 @@ def command(
     limits: "Limits",
     workers: int,
     jobs: int,
+    stage_size: int | None,
     isolation: "Isolation",
     force: bool,
     as_json: bool,
@@ -139,6 +148,7 @@ def command(
             objective=objective,
             acceptance=acceptance,
             max_growth=max_growth,
+            stage_size=stage_size,
             seed=seed,
             bm25=bm25(None),
             backend=backend,
@@ -218,7 +228,8 @@ def print_result(result: "RunResult") -> None:
         "having been chosen"
     )
     click.echo(
-        f"{result.adopted} programs adopted of {result.tried} tried, {result.failed} failed; "
+        f"{result.adopted} programs adopted of {result.tried} tried, {result.dropped} dropped early, "
+        f"{result.failed} failed; "
         f"index text {result.growth:.2f} times the corpus"
     )
     spent = ", ".join(f"{phase} {seconds:.1f}" for phase, seconds in result.seconds.items() if phase != "total")

@@ -11,6 +11,7 @@ from autoindex_haystack.optimizer.events import (
     Phase,
 )
 from autoindex_haystack.optimizer.objective import Objective, objective_name, objective_value
+from autoindex_haystack.proposers import Dropped
 from autoindex_haystack.wording import counted
 
 _IDEA = 90
@@ -44,7 +45,9 @@ class SearchLog:
                 self._say(f"{queries} a true gain of {detectable:.4f} in four of five runs, and smaller ones in fewer")
             case CandidateTried(outcome, number):
                 idea = shortened(outcome.candidate.idea, _IDEA)
-                if outcome.gain is None:
+                if outcome.dropped:
+                    figure = _reached(outcome.dropped)
+                elif outcome.gain is None:
                     figure = f"failed ({shortened(outcome.error, _IDEA)})"
                 else:
                     figure = f"{outcome.gain:+.4f}"
@@ -60,3 +63,9 @@ class SearchLog:
     def _say(self, line: str) -> None:
         if not self._quiet:
             self._show.say(line)
+
+
+def _reached(dropped: Dropped) -> str:
+    """How far a dropped candidate came and what is known of it."""
+    known = f"at most {dropped.most:+.4f}" if dropped.certain else f"about {dropped.gain:+.4f}"
+    return f"{known}, dropped after {dropped.documents:,} documents"

@@ -8,8 +8,8 @@ from autoindex_haystack.evaluation.evaluate import (
     resolve_program,
 )
 from autoindex_haystack.evaluation.evaluator import Evaluator
-from autoindex_haystack.evaluation.metrics import METRICS, OBJECTIVE, SMOOTH_RECALL, means, score_queries
-from autoindex_haystack.evaluation.outcome import Evaluation
+from autoindex_haystack.evaluation.metrics import METRICS, OBJECTIVE, SMOOTH_RECALL, PerQuery, means, score_queries
+from autoindex_haystack.evaluation.outcome import Begun, Evaluation
 from autoindex_haystack.evaluation.run_file import write_per_query, write_run_file
 from autoindex_haystack.evaluation.significance import (
     PairedDifference,
@@ -23,9 +23,11 @@ __all__ = [
     "METRICS",
     "OBJECTIVE",
     "SMOOTH_RECALL",
+    "Begun",
     "Evaluation",
     "Evaluator",
     "PairedDifference",
+    "PerQuery",
     "QuerySet",
     "ResolvedProgram",
     "SignFlips",

@@ -172,6 +172,7 @@ class Evaluator:
         queries: Iterable[str],
         ordinals: NDArray[np.int64],
         *,
+        state: Mapping[str, Any] | None = None,
         workers: int | None = None,
         progress: Progress | None = None,
         cancelled: IsCancelled | None = None,
@@ -181,6 +182,7 @@ class Evaluator:
         :param program: The program.
         :param queries: Ids of the queries that it is to be scored on.
         :param ordinals: The documents of the part.
+        :param state: What the program learned before; it calibrates when not given.
         :param workers: Worker processes, when it shall be another number than the evaluator's.
         :param progress: Called as the work goes on.
         :param cancelled: Asked several times a second whether the work shall be called off.
@@ -188,7 +190,7 @@ class Evaluator:
         :raises ProgramError: If the program fails or breaks a limit.
         :raises Cancelled: If it was called off.
         """
-        how: dict[str, Any] = {"workers": workers, "progress": progress, "cancelled": cancelled}
+        how: dict[str, Any] = {"state": state, "workers": workers, "progress": progress, "cancelled": cancelled}
         return self._begin(program, tuple(queries), ordinals.tolist(), **how)
 
     def run(

@@ -7,8 +7,9 @@
 Recall@100 jumps at one of them, so that few queries show a difference.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
+from math import log2
 from statistics import fmean
 from typing import Any
 
@@ -79,6 +80,14 @@ def smooth_recall(ranks: NDArray[np.int64], relevant: int) -> float:
     found = ranks[ranks <= SMOOTH_DEPTH]
     gains = np.log((_NOWHERE + _OFFSET) / (found + _OFFSET))
     return float(gains.sum() / np.log((_NOWHERE + _OFFSET) / (1 + _OFFSET)) / relevant)
+
+
+def ideal_dcg(grades: Iterable[int]) -> float:
+    """Discounted cumulative gain at 10 of documents in the best order: the sum of grade / log2(rank + 1).
+
+    :param grades: Their grades, above 0.
+    """
+    return sum(grade / log2(rank + 1) for rank, grade in enumerate(sorted(grades, reverse=True)[:10], start=1))
 
 
 def means(scores: PerQuery) -> dict[str, float]:

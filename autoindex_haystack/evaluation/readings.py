@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from autoindex_haystack.evaluation.diagnosis import QueryPostings, count_terms
 from autoindex_haystack.evaluation.metrics import SMOOTH_DEPTH, SMOOTH_RECALL, PerQuery, score_queries, smooth_recall
 from autoindex_haystack.evaluation.reachable import chunks_with_token
 from autoindex_haystack.retrieval import BM25Settings, Index, Ranking, get_backend
@@ -26,6 +27,9 @@ class ChunkReading(Protocol):
 
     def take(self, block: Block) -> None:
         """Take a block of documents that is done."""
+
+    def postings(self) -> QueryPostings:
+        """Returns the queries' terms in what was taken so far; more may be taken afterwards."""
 
     def finish(self, tell: Tell) -> NDArray[np.bool_]:
         """Make all that was taken ready to be ranked; returns for each document whether it has a token."""
@@ -68,6 +72,10 @@ class IndexReading:
         self._blocks.append(block)
         self.digests[np.array(block.ordinals)] = document_digests(block)
 
+    def postings(self) -> QueryPostings:
+        chunks, _ = join_blocks(self._blocks, self._ids)
+        return count_terms(chunks, self._queries.values(), self._settings)
+
     def finish(self, tell: Tell) -> NDArray[np.bool_]:
         self._chunks, _ = join_blocks(self._blocks, self._ids)
         tell("indexing")
@@ -101,6 +109,9 @@ class ExactReading:
             self.digests[np.array(block.ordinals)] = document_digests(block)
 
         self._reading.add(block.texts, block.owners, also)
+
+    def postings(self) -> QueryPostings:
+        return self._exact.postings(self._reading.finished())
 
     def finish(self, tell: Tell) -> NDArray[np.bool_]:
         tell("reading chunks")

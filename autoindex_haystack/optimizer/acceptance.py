@@ -132,7 +132,8 @@ class GuardedAcceptance:
 
     def decide(self, iteration: int, outcomes: Sequence[Outcome], incumbent: Evaluation) -> list[Verdict]:
         """See :class:`Acceptance`."""
-        tried = [outcome for outcome in outcomes if outcome.evaluation]
+        # What was dropped early was tried too: the more was tried, the more may look good by luck.
+        tried = [outcome for outcome in outcomes if outcome.evaluation or outcome.dropped]
         if not tried or self._queries < 2:
             return [
                 Verdict(outcome, "one query cannot show a gain")
@@ -140,9 +141,9 @@ class GuardedAcceptance:
             ]
         differences = np.array(
             [
-                evidence_differences(outcome.evaluation, incumbent, self._settings.objective)
+                evidence_differences(found.scores, incumbent.scores, self._settings.objective)
                 for outcome in tried
-                if outcome.evaluation
+                if (found := outcome.evaluation or outcome.dropped)
             ]
         )
         test = self._luck.round(iteration, differences, [outcome.combined for outcome in tried])

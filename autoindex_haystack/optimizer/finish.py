@@ -63,6 +63,7 @@ def finish(
         differences=differences,
         adopted=len(standing.adopted),
         tried=len(standing.history),
+        dropped=sum(outcome.dropped is not None for outcome in standing.history),
         evaluated=trials.evaluated,
         failed=sum(bool(outcome.error) for outcome in standing.history),
         program_sha256=standing.incumbent.sha256,

@@ -6,7 +6,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from autoindex_haystack.evaluation import SMOOTH_RECALL, Evaluation
+from autoindex_haystack.evaluation import SMOOTH_RECALL, Evaluation, PerQuery
 
 Objective = Literal["recall@100", "ndcg@10", "weighted"]
 
@@ -49,15 +49,15 @@ def objective_differences(new: Evaluation, old: Evaluation, objective: Objective
     )
 
 
-def evidence_differences(new: Evaluation, old: Evaluation, objective: Objective) -> NDArray[np.float64]:
+def evidence_differences(new: PerQuery, old: PerQuery, objective: Objective) -> NDArray[np.float64]:
     """Compare two programs by what shows a difference with few queries.
 
     Recall@100 changes for few queries, by jumps. Smooth recall moves with every rank of every relevant document, and a
     program that truly gains in Recall@100 gains in it as well. Where the objective looks at the top, nDCG@10 counts as
     much, each on the scale of its own root mean square.
 
-    :param new: The evaluation of the one.
-    :param old: That of the other, on the same queries.
+    :param new: The scores of the one.
+    :param old: Those of the other, on the same queries.
     :param objective: The objective.
     :returns: float64, shape (queries,).
     """
@@ -65,8 +65,8 @@ def evidence_differences(new: Evaluation, old: Evaluation, objective: Objective)
     return smooth if objective == "recall@100" else _scaled(smooth) + _scaled(_differences(new, old, "ndcg@10"))
 
 
-def _differences(new: Evaluation, old: Evaluation, metric: str) -> NDArray[np.float64]:
-    return np.array([new.scores[query][metric] - values[metric] for query, values in old.scores.items()])
+def _differences(new: PerQuery, old: PerQuery, metric: str) -> NDArray[np.float64]:
+    return np.array([new[query][metric] - values[metric] for query, values in old.items()])
 
 
 def _scaled(differences: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, replace
 from autoindex_haystack.errors import ProgramError, SandboxError, SandboxUnavailable
 from autoindex_haystack.evaluation import Evaluation
 from autoindex_haystack.optimizer.acceptance import Verdict, acceptance_rule
+from autoindex_haystack.optimizer.batch import Tried
 from autoindex_haystack.optimizer.correction import luck_of_a_step
 from autoindex_haystack.optimizer.events import CandidateTried, Listener, Phase
 from autoindex_haystack.optimizer.leaks import find_leak
@@ -13,9 +14,9 @@ from autoindex_haystack.optimizer.selection import compare
 from autoindex_haystack.optimizer.settings import SearchSettings
 from autoindex_haystack.optimizer.simplify import simplifications
 from autoindex_haystack.optimizer.standing import Standing
-from autoindex_haystack.optimizer.trials import Trials, Tried
+from autoindex_haystack.optimizer.trials import Trials
 from autoindex_haystack.program import Program, check_source
-from autoindex_haystack.proposers import Candidate, CollectionView, Outcome, Proposer, ProposerState
+from autoindex_haystack.proposers import Candidate, CollectionView, Dropped, Outcome, Proposer, ProposerState
 from autoindex_haystack.runs import RunFolder
 
 
@@ -76,6 +77,7 @@ class Rounds:
                 candidates = self._proposer.propose(state)[: self._settings.candidates]
         finally:
             self._trials.close_lookup()
+        self._prepare_stage(iteration)
         outcomes = self._try(candidates, iteration)
         incumbent = self._standing.evaluation
         promising = self._acceptance.promising(outcomes, incumbent)
@@ -133,6 +135,8 @@ class Rounds:
             outcome = Outcome(iteration, candidates[i], combined=combined)
             if isinstance(found, Evaluation):
                 outcome = compare(outcome, found, self._standing.evaluation, self._settings.objective)
+            elif isinstance(found, Dropped):
+                outcome = replace(outcome, gain=found.gain, dropped=found)
             else:
                 outcome = replace(outcome, error=str(found))
             self._listen(CandidateTried(outcome, numbers[i]))
@@ -155,6 +159,15 @@ class Rounds:
                 "combined": combined,
             }
         )
+
+    def _prepare_stage(self, iteration: int) -> None:
+        """Have the incumbent run over the stage, where there is one."""
+        if self._trials.staging.in_use():
+            self._listen(Phase(f"iteration {iteration}: choosing the stage"))
+            with self._trials.timed("stage"):
+                self._trials.staging.prepare(
+                    self._standing.incumbent, self._standing.evaluation, self._acceptance.smallest_gain()
+                )
 
     def _confirm(self, winner: Outcome) -> Outcome:
         """Adopt an improvement if it gives the same output under other circumstances; else it has failed."""

@@ -210,6 +210,7 @@ def _run_info(collection: Collection, settings: SearchSettings, proposer: Propos
             objective=settings.objective,
             acceptance=settings.acceptance,
             max_growth=settings.max_growth,
+            stage_size=settings.stage_size,
             proposer=proposer.name,
             proposer_settings=proposer.settings() if isinstance(proposer, Reporting) else {},
             backend=settings.backend,

@@ -34,14 +34,16 @@ def compare(outcome: Outcome, evaluation: Evaluation, incumbent: Evaluation, obj
 
 
 def improvements(outcomes: Iterable[Outcome], tolerance: float, objective: Objective) -> list[Outcome]:
-    """Find the candidates whose gain reaches the tolerance, the best first.
+    """Find the candidates whose gain reaches the tolerance, the best first; only those evaluated on everything count.
 
     :param outcomes: The outcomes of one iteration.
     :param tolerance: The smallest gain that counts.
     :param objective: What the search maximizes.
     :returns: The improvements. Of equal ones that with the better nDCG@10, then the smaller index, goes first.
     """
-    found = [outcome for outcome in outcomes if outcome.gain is not None and outcome.gain >= tolerance]
+    found = [
+        outcome for outcome in outcomes if outcome.evaluation and outcome.gain is not None and outcome.gain >= tolerance
+    ]
     return sorted(found, key=lambda outcome: _rank(outcome, objective), reverse=True)
 
 

@@ -29,6 +29,9 @@ class SearchSettings:
     :param bm25: BM25 parameters and analyzer, held fixed.
     :param backend: The engine, held fixed.
     :param limits: What a program may use and return.
+    :param stage_size: Documents of a stage, for corpora several times larger: candidates run over these first, and
+        those whose estimated gain is not good enough go no further. A number of its own when not given; with 0 only
+        candidates that are sure not to be improvements are dropped.
     :param workers: Worker processes; candidates that are evaluated side by side share them.
     :param jobs: How many candidates of a round are evaluated side by side. It changes no result.
     :param allowed_imports: Modules that programs may import beside the usual ones.
@@ -45,6 +48,7 @@ class SearchSettings:
     bm25: BM25Settings = field(default_factory=BM25Settings)
     backend: str = "bm25s"
     limits: Limits = field(default_factory=Limits)
+    stage_size: int | None = None
     workers: int = 1
     jobs: int = 1
     allowed_imports: tuple[str, ...] = ()

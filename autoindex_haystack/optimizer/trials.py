@@ -1,30 +1,25 @@
 """Evaluating the programs of a search: each once, written down before its figures are used."""
 
 import time
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from functools import partial
+from dataclasses import asdict
 
-from autoindex_haystack.errors import ProgramError, SandboxError, SandboxUnavailable
+from autoindex_haystack.errors import ProgramError, SandboxError
 from autoindex_haystack.evaluation import Evaluation, Evaluator
 from autoindex_haystack.evaluation.diagnosis import Diagnosis
 from autoindex_haystack.evaluation.lookup import Lookup
-from autoindex_haystack.optimizer.events import CandidateAtRest, Listener, Phase
+from autoindex_haystack.optimizer.batch import Batch, Entry, Failure, Tried
+from autoindex_haystack.optimizer.events import Listener, Phase
 from autoindex_haystack.optimizer.settings import SearchSettings
-from autoindex_haystack.optimizer.side_by_side import side_by_side
+from autoindex_haystack.optimizer.staging import Staging
 from autoindex_haystack.program import Program
+from autoindex_haystack.proposers import Dropped
 from autoindex_haystack.runs import ProgramEvidence, RunFolder
-from autoindex_haystack.sandbox import IsCancelled
 
-PHASES = ("propose", "diagnose", "calibrate", "program", "scan", "score", "check again")
+PHASES = ("propose", "diagnose", "calibrate", "program", "stage", "scan", "score", "check again")
 """Where the time of a search goes. That of candidates side by side adds up."""
-
-
-_SIDE_BY_SIDE_BYTES = 1 << 30
-"""Bytes of corpora that may be at work at a time: a large corpus keeps all cores busy with one candidate."""
-
-Tried = Evaluation | ProgramError | SandboxError
-"""What became of a program: its evaluation, or why there is none."""
 
 
 class Trials:
@@ -51,6 +46,7 @@ class Trials:
         self._settings = settings
         self._listen = listener
         self._evaluations: dict[str, Evaluation] = {}
+        self.staging = Staging(evaluator, queries, settings)
         self._diagnosis: tuple[str, Diagnosis] | None = None
         self._explained: set[str] = set()
         self._lookup: Lookup | None = None
@@ -74,7 +70,12 @@ class Trials:
         :returns: Its evaluation.
         :raises ProgramError: If the program fails.
         """
-        evaluation = self._evaluate(program, label, 0, self._settings.workers, lambda: False)
+        self._listen(Phase(label))
+        evaluation = self._evaluator.evaluate(
+            program,
+            self._queries,
+            progress=lambda phase, done, total: self._listen(Phase(f"{label}: {phase}", done, total)),
+        )
         self.keep(program, evaluation)
         return evaluation
 
@@ -94,37 +95,38 @@ class Trials:
             what became of it; it has to :meth:`keep` that.
         """
         found: dict[str, Tried] = dict(self._evaluations)
-        hashes = [program.sha256 for program in programs]
-        new = [i for i, sha256 in enumerate(hashes) if sha256 not in found and hashes.index(sha256) == i]
-        jobs = self._jobs(len(new))
-        workers = max(1, self._settings.workers // jobs)
+        entries: dict[str, Entry] = {}
+        for program, number in zip(programs, numbers, strict=True):
+            if program.sha256 not in found:
+                label = f"iteration {iteration}, candidate {number}"
+                entries.setdefault(program.sha256, Entry(program, label, number))
+        new, waiting = list(entries), deque(enumerate(programs))
 
-        def work(i: int, cancelled: IsCancelled) -> Tried | None:
-            if i not in new:
-                return None
-            try:
-                label = f"iteration {iteration}, candidate {numbers[i]}"
-                return self._evaluate(programs[i], label, numbers[i], workers, cancelled)
-            except SandboxUnavailable:
-                raise  # This machine's failure, not the program's.
-            except (ProgramError, SandboxError) as error:
-                return error
-            finally:
-                self._listen(CandidateAtRest(numbers[i]))
+        def take_what_is_known() -> None:
+            while waiting and waiting[0][1].sha256 in found:
+                i, program = waiting.popleft()
+                take(i, found[program.sha256])
 
-        def take_in_order(i: int, tried: Tried | None) -> None:
-            take(i, found.setdefault(hashes[i], tried) if tried else found[hashes[i]])
+        def take_new(place: int, tried: Tried) -> None:
+            found[new[place]] = tried
+            take_what_is_known()
 
-        side_by_side([partial(work, i) for i in range(len(programs))], jobs, take_in_order)
+        take_what_is_known()
+        batch = list(entries.values())
+        Batch(self._evaluator, self._queries, self.staging, self._settings, self._listen, batch).run(take_new)
 
     def keep(self, program: Program, tried: Tried) -> None:
         """Write down what became of a program, before it is used.
 
         :param program: The program.
-        :param tried: Its evaluation or its failure.
+        :param tried: Its evaluation, how far it came, or its failure.
         """
-        if not isinstance(tried, Evaluation):
+        if isinstance(tried, Failure):
             self._folder.append({"record": "failure", "program": program.sha256, "error": str(tried)})
+            return
+        if isinstance(tried, Dropped):
+            self._count(tried)
+            self._folder.append({"record": "dropped", "program": program.sha256, **asdict(tried)})
             return
         if program.sha256 in self._evaluations:
             return
@@ -230,18 +232,6 @@ class Trials:
             within = sum(self.seconds.values()) - before
             self.seconds[phase] += time.monotonic() - began - within
 
-    def _evaluate(self, program: Program, label: str, number: int, workers: int, cancelled: IsCancelled) -> Evaluation:
-        def tell(phase: str, done: int, total: int) -> None:
-            self._listen(Phase(f"{label}: {phase}", done, total, number))
-
-        self._listen(Phase(label, candidate=number))
-        return self._evaluator.evaluate(program, self._queries, workers=workers, progress=tell, cancelled=cancelled)
-
-    def _jobs(self, programs: int) -> int:
-        """How many programs are evaluated at a time."""
-        at_most = _SIDE_BY_SIDE_BYTES // max(1, self._evaluator.corpus_bytes)
-        return max(1, min(self._settings.jobs, programs, at_most))
-
-    def _count(self, evaluation: Evaluation) -> None:
-        for phase, seconds in evaluation.seconds.items():
+    def _count(self, tried: Evaluation | Dropped) -> None:
+        for phase, seconds in tried.seconds.items():
             self.seconds[phase] += seconds

@@ -3,6 +3,7 @@
 from autoindex_haystack.proposers.base import (
     Candidate,
     CollectionView,
+    Dropped,
     Outcome,
     Proposer,
     ProposerState,
@@ -10,4 +11,13 @@ from autoindex_haystack.proposers.base import (
     SearchEnded,
 )
 
-__all__ = ["Candidate", "CollectionView", "Outcome", "Proposer", "ProposerState", "Reporting", "SearchEnded"]
+__all__ = [
+    "Candidate",
+    "CollectionView",
+    "Dropped",
+    "Outcome",
+    "Proposer",
+    "ProposerState",
+    "Reporting",
+    "SearchEnded",
+]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
 from autoindex_haystack.collection import Document, Qrels
-from autoindex_haystack.evaluation import Evaluation
+from autoindex_haystack.evaluation import Evaluation, PerQuery
 from autoindex_haystack.evaluation.diagnosis import Diagnosis
 from autoindex_haystack.evaluation.lookup import Lookup
 from autoindex_haystack.program import Program
@@ -39,18 +39,42 @@ class Candidate:
 
 
 @dataclass(frozen=True)
+class Dropped:
+    """How far a candidate came that was not run over the whole corpus.
+
+    :param documents: Documents that it was run over.
+    :param gain: Its objective minus the incumbent's, estimated from them.
+    :param error: The standard error of the estimate.
+    :param most: What the gain is at most.
+    :param certain: Whether it was dropped since ``most`` is too little; else since ``gain`` is.
+    :param scores: Query id to metric (Recall@100, nDCG@10, smooth recall) to its estimate.
+    :param seconds: Wall-clock time by phase.
+    """
+
+    documents: int
+    gain: float
+    error: float
+    most: float
+    certain: bool
+    scores: PerQuery = field(default_factory=dict, repr=False)
+    seconds: dict[str, float] = field(default_factory=dict, compare=False)
+
+
+@dataclass(frozen=True)
 class Outcome:
     """What became of a candidate.
 
     :param iteration: The iteration in which it was tried, from 1.
     :param candidate: The candidate.
-    :param evaluation: Its figures on the validation queries; None when it failed.
+    :param evaluation: Its figures on the validation queries; None when it failed or was dropped.
     :param error: Why it failed, in a sentence; empty otherwise.
-    :param gain: Its objective minus the incumbent's of that iteration; None when it failed.
+    :param gain: Its objective minus the incumbent's of that iteration, an estimate when it was dropped; None when it
+        failed.
     :param fixed: Validation queries with a higher objective than under the incumbent.
     :param broken: Validation queries with a lower one.
     :param combined: Whether it combines several improvements of its iteration.
     :param adopted: Whether it became the incumbent.
+    :param dropped: How far it came if it was not run over the whole corpus.
     """
 
     iteration: int
@@ -62,6 +86,7 @@ class Outcome:
     broken: tuple[str, ...] = ()
     combined: bool = False
     adopted: bool = False
+    dropped: Dropped | None = None
 
 
 @dataclass(frozen=True)

@@ -33,6 +33,7 @@ class RunSettings(BaseModel):
     objective: str = "recall@100"
     acceptance: str = "paper"
     max_growth: float | None = None
+    stage_size: int | None = None
     proposer: str
     proposer_settings: dict[str, Any] = {}
     backend: str
@@ -72,7 +73,7 @@ class RunResult(BaseModel):
     :param program_sha256: The learned program's hash.
     :param component_sha256: The frozen component's hash.
     :param frozen: The frozen component's folder.
-    :param tried: Candidates that were tried; ``failed`` of them failed.
+    :param tried: Candidates that were tried; ``failed`` of them failed, ``dropped`` were not run over the whole corpus.
     :param evaluated: Programs that were evaluated on the whole corpus.
     :param growth: Bytes of the learned program's chunks relative to the corpus.
     :param seconds: Wall-clock time by phase, that of candidates side by side added up, and ``total``.
@@ -92,6 +93,7 @@ class RunResult(BaseModel):
     differences: dict[str, PairedDifference]
     adopted: int
     tried: int
+    dropped: int
     evaluated: int
     failed: int
     program_sha256: str

@@ -151,18 +151,20 @@ def test_a_program_that_was_evaluated_is_not_run_again(collection, tmp_path):
     assert sum(isinstance(event, CandidateTried) for event in events) == 2
 
 
-def test_the_number_of_jobs_changes_nothing_but_the_time(collection, tmp_path):
-    """Also with failures, programs that are proposed twice in a round, combinations and slow programs."""
+@pytest.mark.parametrize("stage_size", [None, 100])
+def test_the_number_of_jobs_changes_nothing_but_the_time(collection, tmp_path, stage_size):
+    """Also with failures, programs that are proposed twice in a round, combinations, slow programs and a stage."""
     slow = f"(sum(range(20_000)), {SAME})[1]"
     rounds = [slow, BROKEN, STEMS, STEMS, BROKEN, SAME, MORE_STEMS], [slow, WORSE, STEMS]
     told, written = [], []
     for jobs in (1, 3):
         out = tmp_path / str(jobs)
         events = []
-        settings = SearchSettings(iterations=2, candidates=8, jobs=jobs, workers=2)
+        settings = SearchSettings(iterations=2, candidates=8, jobs=jobs, workers=2, stage_size=stage_size)
         proposer = Scripted(*rounds, combination=BOTH)
         result = optimize(collection, out, settings=settings, proposer=proposer, listener=events.append)
         assert (result.tried, result.failed) == (11, 2)
+        assert bool(result.dropped) == bool(stage_size)
         tried = [event for event in events if isinstance(event, CandidateTried)]
         told.append([(e.number, e.outcome.candidate.sha256, e.outcome.gain, e.outcome.error) for e in tried])
         records = journal(out)
@@ -186,7 +188,7 @@ def test_candidates_are_at_work_side_by_side_and_share_the_workers(collection, t
     monkeypatch.setattr(Evaluator, "evaluate", spy)
     settings = SearchSettings(iterations=1, jobs=2, workers=5)
     optimize(collection, tmp_path / "run", settings=settings, proposer=Scripted([STEMS, SAME]))
-    assert given == [5, 2, 2, None, None], "all workers for what is evaluated alone"
+    assert given == [None, 2, 2, None, None], "all workers for what is evaluated alone"
 
 
 def test_an_interrupted_search_leaves_no_work_behind(collection, tmp_path):

@@ -57,6 +57,7 @@ RESULT = RunResult(
     differences={"recall@100": paired_difference([1, 0.5], [0, 0.25])},
     adopted=1,
     tried=4,
+    dropped=0,
     evaluated=4,
     failed=1,
     program_sha256="p",

@@ -46,13 +46,21 @@ class QueryPostings:
         """Average number of tokens of the chunks that BM25 counts."""
         return float(self.postings.lengths.sum()) / max(1, self.chunks)
 
+    def row(self, term: str) -> slice:
+        """Returns where the postings of a term stand; an empty slice for one that no chunk has.
+
+        :param term: A term.
+        """
+        number = self.postings.vocabulary.get(term)
+        return slice(0) if number is None else slice(*self.postings.starts[number : number + 2].tolist())
+
     def idf(self, term: str) -> float:
         """Returns the weight of a term: ``ln(1 + (N - df + 0.5) / (df + 0.5))``; Robertson and Zaragoza 2009, 3.3.
 
         :param term: A term; one that no chunk has weighs the most.
         """
-        number = self.postings.vocabulary.get(term)
-        frequency = 0 if number is None else int(self.postings.starts[number + 1] - self.postings.starts[number])
+        row = self.row(term)
+        frequency = row.stop - (row.start or 0)
         return float(np.log(1 + (self.chunks - frequency + 0.5) / (frequency + 0.5)))
 
     def part(self, frequency: float, length: float) -> float:
@@ -71,11 +79,8 @@ class QueryPostings:
         :param term: A term.
         :param chunks: Chunk ordinals.
         """
-        number = self.postings.vocabulary.get(term)
+        row = self.row(term)
         found = np.zeros(len(chunks), np.float32)
-        if number is None:
-            return found
-        row = slice(self.postings.starts[number], self.postings.starts[number + 1])
         owners = self.postings.chunks[row]
         places = np.searchsorted(owners, chunks)
         inside = places < len(owners)
@@ -101,20 +106,19 @@ class QueryPostings:
         """
         scores = np.zeros(len(self.documents), np.float64)
         for term in tokenize(query, self.settings.analyzer):
-            number = self.postings.vocabulary.get(term)
-            if number is not None:
-                row = slice(self.postings.starts[number], self.postings.starts[number + 1])
-                scores[self.postings.chunks[row]] += self._scores[row]
+            row = self.row(term)
+            scores[self.postings.chunks[row]] += self._scores[row]
         found = np.flatnonzero(scores > 0)
         hits = Hits(found, scores[found].astype(np.float32), exhausted=True)
-        return max_p(hits, self.documents, self._order, top_k)
+        return max_p(hits, self.documents, self.order, top_k)
 
     @cached_property
     def _scores(self) -> NDArray[np.float32]:
         return self.postings.scores(self.settings, self.departures)
 
     @cached_property
-    def _order(self) -> NDArray[np.int64]:
+    def order(self) -> NDArray[np.int64]:
+        """int64, shape (documents,): the rank of each document's id by code point."""
         return code_point_order(self.document_ids)
 
 

@@ -11,12 +11,14 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 from numpy.typing import NDArray
 
+from autoindex_haystack.evaluation.diagnosis import QueryPostings
 from autoindex_haystack.evaluation.exact.judgments import Judgments
 from autoindex_haystack.evaluation.exact.scan import Reading, Scan, WordScanner, cores
 from autoindex_haystack.evaluation.exact.scoring import Scorer
 from autoindex_haystack.evaluation.exact.terms import QueryTerms
 from autoindex_haystack.evaluation.metrics import SMOOTH_DEPTH, PerQuery
 from autoindex_haystack.retrieval import BM25Settings, Ranking
+from autoindex_haystack.retrieval.lucene_model import Postings
 
 __all__ = ["ExactEvaluator", "Reading", "Scan"]
 
@@ -42,6 +44,7 @@ class ExactEvaluator:
         terms = QueryTerms.of(list(queries.values()), settings.analyzer)
         judged = {document for query in queries for document in qrels[query]}
         ordinals = {document: i for i, document in enumerate(document_ids) if document in judged}
+        self._terms, self._settings, self._ids = terms.terms, settings, document_ids
         self._scanner = WordScanner(terms.terms)
         self._scorer = Scorer(terms, settings, document_order)
         self._judgments = Judgments(list(queries), qrels, ordinals, len(document_ids))
@@ -51,6 +54,24 @@ class ExactEvaluator:
     def reading(self) -> Reading:
         """Returns what takes the chunks of a corpus, piece by piece, and reads them."""
         return Reading(self._scanner.scan, self._pool, self._threads)
+
+    def postings(self, scan: Scan) -> QueryPostings:
+        """Sort what was read by terms.
+
+        :param scan: What was read of the chunks.
+        :returns: The postings of the queries' terms.
+        """
+        order = np.argsort(scan.terms, kind="stable")
+        starts = np.zeros(len(self._terms) + 1, np.int64)
+        np.cumsum(np.bincount(scan.terms, minlength=len(self._terms)), out=starts[1:])
+        postings = Postings(
+            vocabulary={term: i for i, term in enumerate(self._terms)},
+            starts=starts,
+            chunks=np.repeat(np.arange(len(scan), dtype=np.int32), scan.counts)[order],
+            frequencies=scan.times[order].astype(np.float32),
+            lengths=scan.lengths.astype(np.int64),
+        )
+        return QueryPostings(postings, scan.owners, self._ids, self._settings)
 
     def rank(self, scan: Scan) -> list[Ranking]:
         """Rank documents by their best chunk.
