@@ -104,7 +104,7 @@ def luck_of_a_step(
     if winner.mark is None or winner.statistic is None or not math.isfinite(winner.mark):
         return luck
     own = objective_differences(winner.outcome.evaluation, incumbent, objective)
-    evidence = evidence_differences(winner.outcome.evaluation, incumbent, objective)
+    evidence = evidence_differences(winner.outcome.evaluation.scores, incumbent.scores, objective)
     return luck + luck_of_the_mark(own, evidence, winner.statistic, winner.mark)
 
 
