@@ -102,7 +102,9 @@ def _outcome(story: "TransformStory") -> str:
         return "not tried"
     if story.tried and story.best is None:
         return "failed"
-    return "helped, not adopted" if (story.best or 0.0) > 0 else "did not help"
+    if (story.best or 0.0) <= 0:
+        return "did not help"
+    return "helped; " + (story.refused.partition(" (")[0] or "something else helped more")
 
 
 def _query(story: "RunStory", query: str) -> dict[str, Any]:

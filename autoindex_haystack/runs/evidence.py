@@ -95,6 +95,7 @@ class TransformStory(BaseModel):
     :param in_bundles: How many candidates changed it together with others.
     :param left_out: How many candidates were the incumbent without it.
     :param adopted: Whether an adopted candidate had added it.
+    :param refused: Why the best of those that helped was not adopted; empty when none helped.
     """
 
     transform: str
@@ -106,6 +107,7 @@ class TransformStory(BaseModel):
     in_bundles: int = 0
     left_out: int = 0
     adopted: bool = False
+    refused: str = ""
 
 
 class RunStory(BaseModel):
@@ -191,7 +193,14 @@ def _walk(records: list[dict[str, Any]]) -> tuple[list[TransformStory], list[tup
                 candidates[record["program"]] = record
                 gain = objective[record["program"]] - incumbent if record["program"] in objective else None
                 _count(stories, plans.get(record["idea"]), gain)
-            case "decision" if record["adopted"]:
+            case "decision":
+                # The best stands first; what is said of it stays.
+                for verdict in reversed([v for v in record.get("verdicts", ()) if not v["accepted"]]):
+                    plan = plans.get(candidates[verdict["program"]]["idea"])
+                    if plan and plan["kind"] == "addition":
+                        stories[plan["transforms"][-1]].refused = verdict["reason"]
+                if not record["adopted"]:
+                    continue
                 chosen = candidates[record["adopted"]]
                 gain = objective[record["adopted"]] - incumbent
                 incumbent = objective[record["adopted"]]

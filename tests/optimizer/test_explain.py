@@ -57,7 +57,11 @@ def test_the_story_tells_what_was_forecast_tried_and_came_of_it(run, capsys):
     assert forms["tried"] + forms["in_bundles"] > 0
     if forms["best"] is not None:
         assert forms["best"] == pytest.approx(forms["forecast"], abs=0.05)
+    refused = [transform for transform in story["transforms"] if transform["refused"]]
     told = explain(capsys, run).out
+    for transform in refused:
+        assert transform["best"] > 0
+        assert transform["adopted"] or transform["refused"].partition(" (")[0] in told
     assert f"{story['baseline']['missed']} with the whole document" in told
     assert "variant form" in told
     assert "adopted" in told
