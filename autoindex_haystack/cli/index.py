@@ -1,7 +1,7 @@
 """``autoindex index``: a corpus as chunks in the folder of a Haystack document store, whole or not at all."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -132,7 +132,7 @@ def command(
 
 def _freeze(
     program: "Program",
-    documents: "list[Document]",
+    documents: "Sequence[Document]",
     folder: Path,
     settings: "ComponentSettings",
     limits: "Limits",

@@ -2,11 +2,12 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 
+from autoindex_haystack.collection.corpus import Corpus, ids_of
 from autoindex_haystack.collection.qrels import Qrels, qrels_files, read_qrels
 from autoindex_haystack.collection.readers import find_file, read_records, string_field
 from autoindex_haystack.collection.synthetic import read_synthetic, synthetic_note
@@ -49,7 +50,7 @@ class Collection:
     @cached_property
     def document_ids(self) -> list[str]:
         """The ids of all documents, in corpus order."""
-        return [document.doc_id for document in self.documents]
+        return ids_of(self.documents)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -125,9 +126,7 @@ def load_collection(
     return replace(_join(folder.resolve().name, documents, queries, qrels, fields), synthetic=read_synthetic(folder))
 
 
-def load_corpus(
-    path: str | Path, *, metadata_fields: Iterable[str] = (), progress: Progress | None = None
-) -> list[Document]:
+def load_corpus(path: str | Path, *, metadata_fields: Iterable[str] = (), progress: Progress | None = None) -> Corpus:
     """Read documents alone, from a corpus file or from the corpus of a collection folder.
 
     :param path: A JSON-lines file, or a folder with ``corpus.jsonl``.
@@ -140,11 +139,24 @@ def load_corpus(
     return read_corpus(_need(path, "corpus.jsonl") if path.is_dir() else path, tuple(metadata_fields), progress)
 
 
-def read_corpus(path: Path, metadata_fields: tuple[str, ...], progress: Progress | None = None) -> list[Document]:
+def read_corpus(path: Path, metadata_fields: tuple[str, ...], progress: Progress | None = None) -> Corpus:
     """Read a corpus file; see :func:`load_corpus`."""
-    documents: list[Document] = []
-    lines: dict[str, int] = {}
     wanted = set(metadata_fields)
+    corpus = Corpus(_read_documents(path, metadata_fields, wanted, progress))
+    if not corpus:
+        msg = f"{path} has no documents; a corpus needs at least one"
+        raise CollectionError(msg)
+    if missing := sorted(wanted - {"title"}):
+        msg = f"{path}: no document has the metadata field {missing[0]!r}; check --metadata-fields"
+        raise CollectionError(msg)
+    return corpus
+
+
+def _read_documents(
+    path: Path, metadata_fields: tuple[str, ...], wanted: set[str], progress: Progress | None
+) -> Iterator[Document]:
+    """Read documents one after the other; metadata fields that one has are taken from those wanted."""
+    lines: dict[str, int] = {}
     for number, record in read_records(path):
         doc_id = _new_id(record, path, number, lines)
         title = string_field(record, "title", path, number, default="")
@@ -158,16 +170,9 @@ def read_corpus(path: Path, metadata_fields: tuple[str, ...], progress: Progress
         title = title or (given["title"] if isinstance(given.get("title"), str) else "")
         if title:
             metadata["title"] = title
-        documents.append(Document(doc_id, text, metadata))
-        if progress and len(documents) % _PROGRESS_EVERY == 0:
-            progress(len(documents))
-    if not documents:
-        msg = f"{path} has no documents; a corpus needs at least one"
-        raise CollectionError(msg)
-    if missing := sorted(wanted - {"title"}):
-        msg = f"{path}: no document has the metadata field {missing[0]!r}; check --metadata-fields"
-        raise CollectionError(msg)
-    return documents
+        yield Document(doc_id, text, metadata)
+        if progress and len(lines) % _PROGRESS_EVERY == 0:
+            progress(len(lines))
 
 
 def read_queries(path: Path) -> dict[str, str]:
@@ -209,16 +214,14 @@ def _need(folder: Path, name: str) -> Path:
     return path
 
 
-def _join(
-    name: str, documents: list[Document], queries: dict[str, str], qrels: Qrels, fields: tuple[str, ...]
-) -> Collection:
+def _join(name: str, documents: Corpus, queries: dict[str, str], qrels: Qrels, fields: tuple[str, ...]) -> Collection:
     """Keep the queries that have a relevant document and note what is left out or missing."""
     judged = [q for q in queries if any(grade > 0 for grade in qrels.get(q, {}).values())]
     if not judged:
         msg = f"collection {name}: no query has a relevant document (a grade above 0); check the ids in the qrels"
         raise CollectionError(msg)
     kept = {q: qrels[q] for q in judged}
-    known = {document.doc_id for document in documents}
+    known = set(documents.document_ids)
     missing = {d for grades in kept.values() for d, grade in grades.items() if grade > 0 and d not in known}
     return Collection(
         name=name,

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
+from autoindex_haystack.collection import ids_of
 from autoindex_haystack.proposers import CollectionView
 
 _WORD = re.compile(r"\w+")
@@ -56,8 +57,10 @@ def find_leak(source: str, view: CollectionView) -> Leak | None:
         return None
     long = _sequences(literals, _DOCUMENT_WORDS)
     judged = {document for grades in view.qrels.values() for document, grade in grades.items() if grade > 0}
-    inside = [d.text for d in view.documents if d.doc_id in judged][:_MOST_DOCUMENTS]
-    outside = _spread([d.text for d in view.documents if d.doc_id not in judged], _MOST_DOCUMENTS)
+    ids = ids_of(view.documents)
+    inside = [view.documents[i].text for i, name in enumerate(ids) if name in judged][:_MOST_DOCUMENTS]
+    others = _spread([i for i, name in enumerate(ids) if name not in judged], _MOST_DOCUMENTS)
+    outside = [view.documents[i].text for i in others]
     # A query's words may be common phrases of the collection; such are no secret.
     common = _sequences(outside, _QUERY_WORDS, among=short)
     queries = _sharing(view.queries.values(), short - common, _QUERY_WORDS)
@@ -102,6 +105,6 @@ def _sharing(texts: Iterable[str], sequences: set[tuple[str, ...]], length: int)
     return sum(bool(_sequences([text], length, sequences)) for text in texts) if sequences else 0
 
 
-def _spread(texts: list[str], most: int) -> list[str]:
-    """At most so many of the texts, evenly over all of them."""
-    return texts[:: max(1, -(-len(texts) // most))]
+def _spread(ordinals: list[int], most: int) -> list[int]:
+    """At most so many of the documents, evenly over all of them."""
+    return ordinals[:: max(1, -(-len(ordinals) // most))]

@@ -133,7 +133,8 @@ class ProgramRunner:
                 return self.state
             ordinals = _sample(self.documents, self._limits)
             try:
-                self._workers[0].send({"do": "calibrate", "ordinals": ordinals})
+                command = {"do": "calibrate", "ordinals": ordinals, "bounds_at": self.documents.bounds_at}
+                self._workers[0].send(command)
                 self.state = self._answer(self._workers[0], protocol.STATE, self._limits.state_bytes)
             finally:
                 self._stop()
@@ -279,7 +280,8 @@ class ProgramRunner:
                 for process, held in in_hand.items():
                     while waiting and len(held) < _AHEAD:
                         held.append(waiting.popleft())
-                        process.send({"do": "run", "ordinals": list(held[-1].ordinals), **options})
+                        asked = {"ordinals": list(held[-1].ordinals), "bounds_at": self.documents.bounds_at}
+                        process.send({"do": "run", **asked, **options})
                 ready = selector.select(_TICK)
                 self._look_whether_cancelled()
                 for key, _ in ready:

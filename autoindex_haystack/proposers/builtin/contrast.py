@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from autoindex_haystack.collection import ids_of
 from autoindex_haystack.proposers.base import CollectionView
 from autoindex_haystack.proposers.builtin.profile import SPLITTERS, Profile, sample
 from autoindex_haystack.proposers.builtin.transforms import (
@@ -114,7 +115,7 @@ def _pairs(
     view: CollectionView, rankings: Mapping[str, Sequence[tuple[str, float]]], profile: Profile
 ) -> tuple[list[_Pair], list[_Pair], list[_Pair]]:
     """Collect missed relevant, all relevant, and wrongly ranked documents, a few for each query."""
-    by_id = {document.doc_id: document for document in view.documents}
+    ordinals = {document_id: i for i, document_id in enumerate(ids_of(view.documents))}
     weights = _weights(view)
     missed, relevant, wrong = [], [], []
     for query in sorted(view.queries)[:_MOST_QUERIES]:
@@ -123,10 +124,10 @@ def _pairs(
             continue
         grades = view.qrels[query]
         ranked = [document for document, _ in rankings.get(query, ())]
-        right = sorted(document for document, grade in grades.items() if grade > 0 and document in by_id)
+        right = sorted(document for document, grade in grades.items() if grade > 0 and document in ordinals)
 
         def pair(document_id: str, terms: dict[str, float] = terms) -> _Pair:
-            document = by_id[document_id]
+            document = view.documents[ordinals[document_id]]
             text = document.text[:_LONGEST_TEXT]
             title = str(document.metadata.get("title") or "") or profile.derived_title(text)
             return _Pair(terms, title, text, view.analyzer)

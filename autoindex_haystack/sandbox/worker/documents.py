@@ -1,11 +1,11 @@
-"""The document file as the worker reads it, by offset; it is written by :mod:`autoindex_haystack.sandbox.documents`."""
+"""The document file as the worker reads it, by offset; it is written by :mod:`autoindex_haystack.collection.corpus`."""
 
 import json
 import os
 import struct
 
 from .program import Document
-from .protocol import DOCUMENTS, DOCUMENTS_HEAD, opaque_id
+from .protocol import DOCUMENTS, opaque_id
 
 _BOUND = 8
 """Bytes of a bound in the file."""
@@ -18,10 +18,12 @@ class Documents:
     """The documents by ordinal.
 
     :param key: Key of the opaque ids.
+    :param bounds_at: Where the bounds stand in the file, 2n + 1 uint64: where each text and each metadata begins, and
+        where the last one ends.
     """
 
-    def __init__(self, key: bytes) -> None:
-        self._key = key
+    def __init__(self, key: bytes, bounds_at: int) -> None:
+        self._key, self._bounds_at = key, bounds_at
 
     def read(self, ordinals: list[int]) -> list[Raw]:
         """Read documents: neighbours, in either direction, with one call for all."""
@@ -42,7 +44,7 @@ class Documents:
     def _bounds(self, first: int, count: int) -> tuple[int, ...]:
         """Where text and metadata of documents begin, and where the last one ends."""
         bounds = 2 * count + 1
-        data = os.pread(DOCUMENTS, _BOUND * bounds, DOCUMENTS_HEAD.size + 2 * _BOUND * first)
+        data = os.pread(DOCUMENTS, _BOUND * bounds, self._bounds_at + 2 * _BOUND * first)
         return struct.unpack(f"<{bounds}Q", data)
 
 

@@ -25,9 +25,6 @@ BLOCK_HEAD = struct.Struct("<QQ")
 """Head of a block: number of documents and of chunks. Then uint32 chunks of each document, uint32 length of each text,
 uint32 length of each metadata (0: the document's own), then all texts and all metadata in UTF-8."""
 
-DOCUMENTS_HEAD = struct.Struct("<Q")
-"""Head of the document file: number of documents. Then 2n + 1 uint64 bounds of text and metadata, then UTF-8 bytes."""
-
 PAGE = 4096
 """Size of the shared page; its first 8 bytes are the document's ordinal plus 1, or 0 for none."""
 

@@ -65,7 +65,7 @@ class Worker:
     """
 
     _program: Any
-    _documents: Documents
+    _key: bytes
     _limits: dict[str, int]
     _seconds: float
 
@@ -101,7 +101,7 @@ class Worker:
     ) -> None:
         """Run the program's module code and make its Preprocessor."""
         limit_processor(seconds)
-        self._limits, self._seconds, self._documents = limits, seconds, Documents(bytes.fromhex(key))
+        self._limits, self._seconds, self._key = limits, seconds, bytes.fromhex(key)
         self._at(None)
         found = load(source, modules, packages).get("Preprocessor")
         if not (isinstance(found, type) and issubclass(found, BasePreprocessor)):
@@ -113,11 +113,11 @@ class Worker:
         calibrates = found.calibrate is not BasePreprocessor.calibrate
         self._send(READY, json.dumps({"calibrates": calibrates}).encode())
 
-    def do_calibrate(self, ordinals: list[int]) -> None:
+    def do_calibrate(self, ordinals: list[int], bounds_at: int) -> None:
         """Call ``calibrate`` over the sample and send its result as JSON."""
         limit_processor(self._seconds)
         reseed()
-        state = self._program.calibrate(Sample(self._documents, ordinals, self._at))
+        state = self._program.calibrate(Sample(Documents(self._key, bounds_at), ordinals, self._at))
         self._at(None)
         if not isinstance(state, dict):
             raise Rejected("returned " + kind(state) + " from calibrate; return a dict")
@@ -131,13 +131,13 @@ class Worker:
             raise Rejected(f"returned a state of {len(encoded):,} bytes; at most {most:,} are allowed")
         self._send(STATE, encoded)
 
-    def do_run(self, ordinals: list[int], batch: int, metadata: bool) -> None:
+    def do_run(self, ordinals: list[int], bounds_at: int, batch: int, metadata: bool) -> None:
         """Call ``preprocess`` over a block of documents, ``batch`` of them at a call, and send the chunks."""
         limit_processor(self._seconds)
         counts: list[int] = []
         texts: list[bytes] = []
         metas: list[bytes] = []
-        raws = self._documents.read(ordinals)
+        raws = Documents(self._key, bounds_at).read(ordinals)
         for begin in range(0, len(ordinals), batch):
             part, given = ordinals[begin : begin + batch], raws[begin : begin + batch]
             self._at(part[0])
