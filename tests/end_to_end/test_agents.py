@@ -1,7 +1,11 @@
 """`optimize --proposer agents` on a scripted endpoint: limits, troubles, record and replay, and no key anywhere."""
 
 import json
+import re
+import shlex
 import shutil
+import subprocess
+import sys
 from functools import partial
 from pathlib import Path
 
@@ -217,3 +221,44 @@ def test_what_cannot_work_is_one_sentence_and_leaves_nothing(here, folder, tmp_p
     assert done.code == 2
     assert "401 (no such key); check the key in the environment variable that --api-key-env names" in done.err
     assert not (tmp_path / "run").exists()
+
+
+def test_prompts_are_listed_and_shown_filled_for_a_collection(here, folder):
+    listed = json.loads(here("prompts", "--json").succeeded().out)
+    assert all("illed " in said for said in listed.values())
+    shown = json.loads(here("prompts", folder, "--show", "--json").succeeded().out)
+    assert shown.keys() == listed.keys()
+    assert "{" not in shown["analysis_system"]
+    assert "Recall@100 0." in shown["analysis_task"]
+    assert "not adopted: gain" in shown["ideas"]
+    assert "1,000" not in shown["description"]
+    assert all(len(text) < 14_000 for text in shown.values())
+    one = here("prompts", folder, "--show", "--name", "repair").succeeded().out
+    assert one.startswith("===== repair =====\nThis does not work:")
+    here("prompts", "--show").failed(2, "COLLECTION")
+    here("prompts", "--name", "poem").failed(2, "poem", "repair")
+
+
+def test_every_command_of_the_page_on_agents_works(here, folder, tmp_path, monkeypatch):
+    page = (Path(__file__).resolve().parents[2] / "docs" / "agents.md").read_text(encoding="utf-8")
+    [block] = re.findall(r"```bash\n(.*?)```", page, re.DOTALL)
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.chdir(tmp_path)
+    shutil.copytree(folder, "my_collection")
+    # A short search: the script has one program, and then no new one.
+    with ChatServer(lambda *_: Answer(f"1. stems\n```python\n{program(STEMS)}```")) as server:
+        for command in block.splitlines():
+            words = shlex.split(command.replace("http://localhost:8000/v1", server.url))
+            assert words[0] == "autoindex"
+            here(*words[1:]).succeeded()
+    assert json.loads((tmp_path / "again" / "result.json").read_text())["llm"]["calls"] > 0
+
+
+@pytest.mark.full
+def test_a_run_of_the_papers_size_takes_no_more_tokens_than_the_papers(collection_folder):
+    command = [sys.executable, "-m", "benchmarks.agents", "--json", "--collection", collection_folder("cranfield")]
+    checkout = Path(__file__).resolve().parents[2]
+    done = subprocess.run(command, cwd=checkout, capture_output=True, check=True, timeout=900)
+    accounts = json.loads(done.stdout)
+    assert accounts["calls"] >= 5 * (5 + 1 + 1 + 4)
+    assert accounts["tokens"] <= accounts["paper"] == 344_081

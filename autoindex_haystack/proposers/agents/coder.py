@@ -119,7 +119,7 @@ class CodeAgent:
         :returns: The candidate; None when no answer held a program.
         :raises LLMError: If the model cannot be asked.
         """
-        told = [self._improvement(outcome, state) for outcome in improvements]
+        told = [self.told(outcome, state, self._settings) for outcome in improvements]
         source = self._program(
             f"iteration {state.iteration}, combination",
             lambda _: self._messages("combine", state, description, "", 0, improvements=told),
@@ -184,16 +184,26 @@ class CodeAgent:
     ) -> list[Message]:
         return code_messages(name, state, description, self._settings, summary=summary, room=room, **values)
 
-    def _improvement(self, outcome: Outcome, state: ProposerState) -> dict[str, Any]:
+    @staticmethod
+    def told(outcome: Outcome, state: ProposerState, settings: AgentSettings) -> dict[str, Any]:
+        """Returns what is told of an improvement that is to be joined with others.
+
+        :param outcome: The improvement.
+        :param state: What there is to know.
+        :param settings: How the agents work.
+        """
         assert outcome.evaluation
-        texts = state.collection.queries if self._settings.analysis else {}
+        texts = state.collection.queries
+        said = {
+            name: queries_said(ids, texts) if settings.analysis else f"{len(ids)} queries"
+            for name, ids in (("fixed", outcome.fixed), ("broken", outcome.broken))
+        }
         return {
             "idea": outcome.candidate.idea,
             "gain": outcome.gain,
             "ndcg": outcome.evaluation.metrics["ndcg@10"],
-            "fixed": queries_said(outcome.fixed, texts) if texts else f"{len(outcome.fixed)} queries",
-            "broken": queries_said(outcome.broken, texts) if texts else f"{len(outcome.broken)} queries",
             "diff": diff(outcome.candidate.source, state.incumbent.source, _COMBINED_DIFF),
+            **said,
         }
 
 
