@@ -4,6 +4,7 @@ import math
 
 from autoindex_haystack.collection import Collection, Split
 from autoindex_haystack.evaluation import METRICS, Evaluation, PairedDifference, paired_difference, sign_flip_p_value
+from autoindex_haystack.evaluation.metrics import PerQuery
 from autoindex_haystack.frozen import (
     ComponentSettings,
     Figures,
@@ -14,7 +15,8 @@ from autoindex_haystack.frozen import (
     new_manifest,
     write_frozen,
 )
-from autoindex_haystack.optimizer.objective import objective_differences, objective_value
+from autoindex_haystack.optimizer.objective import Objective, objective_differences, objective_value
+from autoindex_haystack.optimizer.pareto import pareto_list
 from autoindex_haystack.optimizer.settings import SearchSettings
 from autoindex_haystack.optimizer.standing import Standing
 from autoindex_haystack.optimizer.trials import Trials
@@ -51,7 +53,16 @@ def finish(
     differences = _differences(learned, baseline, split)
     before = Figures(validation=standing.baseline_evaluation.metrics, held_out=baseline.metrics)
     after = Figures(validation=standing.evaluation.metrics, held_out=learned.metrics)
-    gain = _gain(settings, standing, learned, baseline)
+    objective, first, last = settings.objective, standing.baseline_evaluation, standing.evaluation
+    gain = measured_gain(
+        objective,
+        settings.acceptance,
+        detectable=standing.detectable if math.isfinite(standing.detectable) else None,
+        validation=float(objective_differences(last, first, objective).mean()),
+        luck=standing.luck,
+        learned=learned.scores,
+        baseline=baseline.scores,
+    )
     frozen = _freeze(collection, split, settings, standing, trials, folder, (before, after), differences, gain)
     return RunResult(
         collection=collection.name,
@@ -73,23 +84,41 @@ def finish(
         unreachable=len(standing.evaluation.unreachable),
         seconds=dict(trials.seconds),
         isolation=trials.layers,
+        pareto=pareto_list(trials.evaluations, {o.candidate.sha256: o.candidate.idea for o in standing.history}),
         notes=[*collection.notes(), *standing.notes],
     )
 
 
-def _gain(settings: SearchSettings, standing: Standing, learned: Evaluation, baseline: Evaluation) -> Gain:
-    """Tell what was gained in the objective, and what that is worth."""
-    objective = settings.objective
-    old = [objective_value(values, objective) for values in baseline.scores.values()]
-    new = [objective_value(learned.scores[query], objective) for query in baseline.scores]
+def measured_gain(
+    objective: Objective,
+    acceptance: str,
+    *,
+    detectable: float | None,
+    validation: float,
+    luck: float,
+    learned: PerQuery,
+    baseline: PerQuery,
+) -> Gain:
+    """Tell what was gained in the objective, and what that is worth.
+
+    :param objective: What was maximized.
+    :param acceptance: How the program was chosen.
+    :param detectable: What the validation queries could show.
+    :param validation: The gain on them.
+    :param luck: By how much that is too high for having been chosen.
+    :param learned: The program's values on the held-out queries.
+    :param baseline: The baseline's.
+    :returns: The gain.
+    """
+    old = [objective_value(values, objective) for values in baseline.values()]
+    new = [objective_value(learned[query], objective) for query in baseline]
     held_out = paired_difference(new, old)
-    validation = float(objective_differences(standing.evaluation, standing.baseline_evaluation, objective).mean())
     return Gain(
         objective=objective,
-        acceptance=settings.acceptance,
-        detectable=standing.detectable if math.isfinite(standing.detectable) else None,
+        acceptance=acceptance,
+        detectable=detectable,
         validation=validation,
-        corrected=validation - standing.luck,
+        corrected=validation - luck,
         held_out=held_out.mean,
         low=held_out.low,
         high=held_out.high,

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from autoindex_haystack.evaluation import SignFlips, studentized
 
-ALPHA = 0.04
+ALPHA = 0.03
 """Of runs in which no program changes anything real, the share that may adopt one: one in twenty, less a margin for
 programs that follow from earlier outcomes on the same queries."""
 

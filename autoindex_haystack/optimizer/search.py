@@ -59,6 +59,7 @@ def optimize(
     ```
     """
     out = Path(out)
+    place = None if isinstance(collection, Collection) else Path(collection).resolve()
     refuse_existing(out, force=force)
     if not isinstance(collection, Collection):
         tell = (lambda done: listener(Phase("reading documents", done))) if listener else None
@@ -84,7 +85,7 @@ def optimize(
         evaluations=settings.iterations * settings.candidates,
     )
     with evaluator, replaced_at_the_end(out):
-        info = _run_info(collection, settings, proposer, key)
+        info = _run_info(collection, place, settings, proposer, key)
         folder = RunFolder.create(out, info, split)
         search = Search(collection, split, evaluator, proposer, settings, folder, listener)
         try:
@@ -199,7 +200,9 @@ class Search:
         )
 
 
-def _run_info(collection: Collection, settings: SearchSettings, proposer: Proposer, key: bytes) -> RunInfo:
+def _run_info(
+    collection: Collection, place: Path | None, settings: SearchSettings, proposer: Proposer, key: bytes
+) -> RunInfo:
     layers = layers_in_force(settings.isolation, limits=settings.limits, allowed_imports=settings.allowed_imports)
     return RunInfo(
         settings=RunSettings(
@@ -224,6 +227,7 @@ def _run_info(collection: Collection, settings: SearchSettings, proposer: Propos
         collection=collection.name,
         fingerprint=collection.fingerprint,
         id_key=key.hex(),
+        collection_path=str(place) if place else None,
         versions=installed_versions(),
         isolation=list(layers),
     )

@@ -53,6 +53,11 @@ class Trials:
         self.seconds = dict.fromkeys(PHASES, 0.0)
 
     @property
+    def evaluations(self) -> list[Evaluation]:
+        """All evaluations, the baseline's first."""
+        return list(self._evaluations.values())
+
+    @property
     def evaluated(self) -> int:
         """How many programs have been evaluated."""
         return len(self._evaluations)

@@ -2,6 +2,7 @@
 
 from autoindex_haystack.runs.evidence import MissedDocument, ProgramEvidence, RunStory, TransformStory, tell
 from autoindex_haystack.runs.folder import (
+    ParetoPoint,
     RunFolder,
     RunInfo,
     RunResult,
@@ -13,6 +14,7 @@ from autoindex_haystack.runs.folder import (
 
 __all__ = [
     "MissedDocument",
+    "ParetoPoint",
     "ProgramEvidence",
     "RunFolder",
     "RunInfo",

@@ -7,7 +7,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from autoindex_haystack.collection import Split
 from autoindex_haystack.errors import RunError
@@ -49,6 +49,7 @@ class RunInfo(BaseModel):
     """The file ``run.json``.
 
     :param id_key: Key of the opaque ids that programs saw, as hexadecimal digits.
+    :param collection_path: The collection's folder, absolute; None when it was given in memory.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -58,8 +59,30 @@ class RunInfo(BaseModel):
     collection: str
     fingerprint: str
     id_key: str
+    collection_path: str | None = None
     versions: dict[str, str]
     isolation: list[str]
+
+
+class ParetoPoint(BaseModel):
+    """A program that no other one of the run beats in quality, size and time together.
+
+    :param program_sha256: Its hash; ``autoindex freeze`` takes it.
+    :param idea: What it does differently.
+    :param recall: Recall@100 on the validation queries.
+    :param ndcg: nDCG@10 on them.
+    :param growth: Bytes of its chunks relative to the corpus.
+    :param seconds: Time to learn from the corpus, run over it and index it.
+    """
+
+    model_config = ConfigDict(extra="forbid", validate_by_name=True, serialize_by_alias=True)
+
+    program_sha256: str
+    idea: str
+    recall: float = Field(validation_alias="recall@100", serialization_alias="recall@100")
+    ndcg: float = Field(validation_alias="ndcg@10", serialization_alias="ndcg@10")
+    growth: float
+    seconds: float
 
 
 class RunResult(BaseModel):
@@ -76,6 +99,7 @@ class RunResult(BaseModel):
     :param tried: Candidates that were tried; ``failed`` of them failed, ``dropped`` were not run over the whole corpus.
     :param evaluated: Programs that were evaluated on the whole corpus.
     :param growth: Bytes of the learned program's chunks relative to the corpus.
+    :param pareto: The programs that no other one beats, by Recall@100, nDCG@10, index size and indexing time.
     :param seconds: Wall-clock time by phase, that of candidates side by side added up, and ``total``.
     :param candidates_per_minute: How fast candidates were tried, from proposing to deciding.
     :param llm: Calls, tokens, seconds and cost of a language model, in all and by role; None when none was asked.
@@ -104,6 +128,7 @@ class RunResult(BaseModel):
     seconds: dict[str, float]
     candidates_per_minute: float = 0.0
     isolation: list[str]
+    pareto: list[ParetoPoint] = Field(default_factory=list)
     notes: list[str]
     llm: dict[str, Any] | None = None
 

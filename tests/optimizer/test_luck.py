@@ -55,7 +55,7 @@ def test_a_real_gain_passes():
 
 
 def test_one_program_is_tested_as_by_an_exact_sign_test():
-    """With all changes of sign of 6 queries, all six gains are the best of 64: not enough at 4 in 100 of round 1."""
+    """Six gains of six queries are the best of 64 changes of sign: enough at 3 in 100, as four of four are not."""
     test = LuckTest(6, 1, flips=4_000).round(1, np.full((1, 6), 0.5))
     assert test.p_values[0] == pytest.approx(1 / 64, abs=0.006)
     assert test.passed.all()
