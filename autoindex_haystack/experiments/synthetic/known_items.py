@@ -5,7 +5,6 @@ The line that a query comes from is taken out of the document, so that finding i
 whole lines are the queries, as people who know a document remember them).
 """
 
-import hashlib
 import heapq
 import math
 from collections import Counter
@@ -22,6 +21,7 @@ from autoindex_haystack.experiments.synthetic.lines import (
     without_lines,
     without_sentence,
 )
+from autoindex_haystack.experiments.synthetic.order import seeded_order
 from autoindex_haystack.retrieval.analyzers import tokenize
 
 HOW = "known-item queries from titles, headings and rare phrases of the documents themselves"
@@ -61,7 +61,7 @@ def known_items(documents: Sequence[Document], number: int, seed: int = 0) -> So
     made: dict[int, _Item] = {}
     kinds = Counter(dict.fromkeys(_KINDS, 0))
     asked: set[str] = set()
-    for place in _order(documents, seed):
+    for place in seeded_order(documents, seed):
         if len(made) == number:
             break
         document = documents[place]
@@ -93,12 +93,6 @@ def _origin(kinds: Counter[str], seed: int) -> str:
 def _masked(documents: Sequence[Document], made: dict[int, _Item]) -> Iterator[Document]:
     for place, document in enumerate(documents):
         yield made[place].document if place in made else document
-
-
-def _order(documents: Sequence[Document], seed: int) -> Iterator[int]:
-    """The places of the documents in an order that only seed and ids decide."""
-    keys = [hashlib.blake2b(f"{seed}\n{document.doc_id}".encode(), digest_size=8).digest() for document in documents]
-    yield from sorted(range(len(documents)), key=keys.__getitem__)
 
 
 @dataclass(frozen=True)

@@ -115,7 +115,7 @@ def read_summary(text: str) -> str | None:
     :param text: Its answer.
     :returns: The report; None when the answer has not its form.
     """
-    for value in _values(text):
+    for value in json_values(text):
         try:
             summary = Summary.model_validate(value)
         except ValidationError:
@@ -133,7 +133,7 @@ def read_ideas(text: str, number: int) -> list[Idea]:
     :returns: The ideas, each once; those of a plain list when there is no JSON.
     """
     found: list[Idea] = []
-    for value in _values(text):
+    for value in json_values(text):
         # Strings are ideas only under that name: prose may hold brackets too.
         listed = value.get("ideas", [value]) if isinstance(value, dict) else value
         if not isinstance(listed, list):
@@ -160,7 +160,7 @@ def read_program(text: str) -> str | None:
     if named:
         # Models that correct themselves give the better program last.
         return _ended(max(named, key=lambda block: (_parses(block), named.index(block))))
-    for value in _values(text):
+    for value in json_values(text):
         if isinstance(value, dict):
             for entry in value.values():
                 if isinstance(entry, str) and "class Preprocessor" in entry:
@@ -168,8 +168,12 @@ def read_program(text: str) -> str | None:
     return _without_prose(text[:_LONGEST])
 
 
-def _values(text: str) -> Iterator[Any]:
-    """The JSON values that an answer may stand for, the likeliest first."""
+def json_values(text: str) -> Iterator[Any]:
+    """Find the JSON values that an answer may stand for.
+
+    :param text: The answer, with or without prose and fences.
+    :returns: The values, the likeliest first; broken JSON is mended.
+    """
     import json_repair
 
     text = text[:_LONGEST]
