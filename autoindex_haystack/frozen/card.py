@@ -79,6 +79,8 @@ with open("query.yaml") as file:
 print(query.run({{"retriever": {{"query": "…"}}}})["retriever"]["documents"])
 ```
 
-`indexing.lucene.yaml` and `query.lucene.yaml` do the same with Lucene. The component's hash is
+`indexing.lucene.yaml` and `query.lucene.yaml` do the same with Lucene. For OpenSearch and Elasticsearch name your hosts
+in the pipelines with these words in their names; the index gets the same BM25 parameters and analyzer (Elasticsearch:
+create it from `index.elasticsearch.json` first). The component's hash is
 `{manifest.sha256}`; `RepresentationPreprocessor(path, sha256=…)` refuses anything else. After moving the folder run
 `autoindex verify --relocate` on it."""

@@ -1,8 +1,8 @@
 """A frozen component on disk: write, load, verify, move.
 
 The folder holds ``manifest.json``, ``program.py``, ``state.json`` when the program learned something from its corpus,
-a ``README.md`` for people, and four Haystack pipelines. Loading checks every hash; nothing in the folder is ever run
-here.
+a ``README.md`` for people, and Haystack pipelines for each document store. Loading checks every hash; nothing in the
+folder is ever run here.
 """
 
 import json
@@ -21,7 +21,14 @@ from autoindex_haystack.frozen.manifest import (
     component_sha256,
     sha256_hex,
 )
-from autoindex_haystack.frozen.pipelines import PIPELINES, render_pipeline
+from autoindex_haystack.frozen.pipelines import (
+    CLUSTER_PIPELINES,
+    ELASTICSEARCH_INDEX,
+    PIPELINES,
+    render_elasticsearch_index,
+    render_pipeline,
+    repin,
+)
 from autoindex_haystack.program import Program, check_source
 
 _MANIFEST, _PROGRAM, _STATE, _CARD = "manifest.json", "program.py", "state.json", "README.md"
@@ -128,20 +135,34 @@ def verify_frozen(path: str | Path, *, relocate: bool = False) -> tuple[FrozenCo
     ]
     for name, expected in _rendered(frozen.path, frozen.manifest, frozen.program).items():
         file = frozen.path / name
+        current = file.read_text(encoding="utf-8", errors="replace") if file.is_file() else None
+        if current is not None and name in CLUSTER_PIPELINES:
+            expected = _kept(name, current, expected, frozen)
         if relocate:
             with atomic_file(file) as temporary:
                 temporary.write_text(expected, encoding="utf-8")
-        elif not file.is_file():
+        elif current is None:
             problems.append(f"{name} is missing; write it again with --relocate")
-        elif file.read_text(encoding="utf-8", errors="replace") != expected:
+        elif current != expected:
             problems.append(f"{name} was changed or names another place; write it again with --relocate")
     return frozen, problems
 
 
+def _kept(name: str, current: str, rendered: str, frozen: FrozenComponent) -> str:
+    """A cluster's pipeline as it should be: its users name cluster and index, the component in it is this one."""
+    if name.startswith("query"):
+        return current
+    try:
+        return repin(current, frozen.path, frozen.manifest)
+    except FrozenError:
+        return rendered
+
+
 def _rendered(place: Path, manifest: Manifest, program: Program) -> dict[str, str]:
     """The files that follow from the others, by name."""
-    pipelines = {name: render_pipeline(name, place, manifest) for name in PIPELINES}
-    return {**pipelines, _CARD: render_card(manifest, program)}
+    pipelines = {name: render_pipeline(name, place, manifest) for name in (*PIPELINES, *CLUSTER_PIPELINES)}
+    others = {ELASTICSEARCH_INDEX: render_elasticsearch_index(manifest), _CARD: render_card(manifest, program)}
+    return {**pipelines, **others}
 
 
 def _read_manifest(path: Path) -> Manifest:

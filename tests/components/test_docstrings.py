@@ -5,12 +5,23 @@ import re
 
 import pytest
 
+from haystack_integrations.components.evaluators.autoindex import RankingEvaluator
 from haystack_integrations.components.preprocessors.autoindex import RepresentationPreprocessor
 from haystack_integrations.components.rankers.autoindex import MaxPAggregator
-from haystack_integrations.components.retrievers.autoindex import RepresentationRetriever
+from haystack_integrations.components.retrievers.autoindex import RepresentationRetriever, SourceRetriever
+from haystack_integrations.components.writers.autoindex import RepresentationWriter
 from haystack_integrations.document_stores.autoindex import Bm25sDocumentStore, LuceneDocumentStore
 
-CLASSES = [RepresentationPreprocessor, MaxPAggregator, RepresentationRetriever, Bm25sDocumentStore, LuceneDocumentStore]
+CLASSES = [
+    RepresentationPreprocessor,
+    RepresentationWriter,
+    MaxPAggregator,
+    RepresentationRetriever,
+    SourceRetriever,
+    RankingEvaluator,
+    Bm25sDocumentStore,
+    LuceneDocumentStore,
+]
 
 
 @pytest.mark.parametrize("cls", CLASSES, ids=lambda cls: cls.__name__)

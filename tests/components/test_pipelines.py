@@ -88,6 +88,21 @@ def test_indexing_a_changed_document_again_replaces_its_chunks(freeze, backend) 
 
 
 @pytest.mark.parametrize("backend", BACKENDS)
+def test_a_document_that_no_longer_has_index_text_is_no_longer_found(freeze, backend) -> None:
+    frozen = freeze()
+    index(frozen, backend, DOCUMENTS)
+    index(frozen, backend, [Document(id="b", content=" . ", meta={"now": "empty"})])
+    query_pipeline = load(frozen, names(backend)[1])
+    assert query_pipeline.run({"retriever": {"query": "cold engine smoke smokes"}})["retriever"]["documents"] == []
+    store = query_pipeline.get_component("retriever").document_store
+    [left] = store.filter_documents({"field": "meta.source_id", "operator": "==", "value": "b"})
+    assert (left.id, left.content, left.meta["source_content"], left.meta["now"]) == ("b#0", None, " . ", "empty")
+    index(frozen, backend, DOCUMENTS)
+    found = query_pipeline.run({"retriever": {"query": "cold engine smoke smokes"}})["retriever"]["documents"]
+    assert [document.id for document in found] == ["b"]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
 def test_settings_of_the_component_reach_the_store(freeze, backend) -> None:
     frozen = freeze(bm25={"k1": 0.9, "b": 0.4})
     indexing, query_pipeline = (load(frozen, name) for name in names(backend))

@@ -23,6 +23,7 @@ from autoindex_haystack.frozen import (
     write_frozen,
 )
 from autoindex_haystack.frozen.freeze import freeze_program
+from autoindex_haystack.frozen.pipelines import CLUSTER_PIPELINES
 from autoindex_haystack.program import Document, Program, builtin_program
 from autoindex_haystack.retrieval import BM25Settings
 
@@ -31,11 +32,16 @@ STATE = {"table": {"wing": ["wings", "flügel"], "n": 1.5}, "empty": None}
 SETTINGS = ComponentSettings(bm25=BM25Settings(k1=0.9, b=0.4), metadata_fields=("year",), allowed_imports=("datetime",))
 FILES = {
     "README.md",
+    "index.elasticsearch.json",
+    "indexing.elasticsearch.yaml",
     "indexing.lucene.yaml",
+    "indexing.opensearch.yaml",
     "indexing.yaml",
     "manifest.json",
     "program.py",
+    "query.elasticsearch.yaml",
     "query.lucene.yaml",
+    "query.opensearch.yaml",
     "query.yaml",
     "state.json",
 }
@@ -158,7 +164,7 @@ def test_a_state_that_is_left_out_is_noticed(frozen):
         load_frozen(frozen.path)
 
 
-@pytest.mark.parametrize("name", sorted(FILES - {"program.py", "state.json", "manifest.json"}))
+@pytest.mark.parametrize("name", sorted(FILES - {"program.py", "state.json", "manifest.json"} - set(CLUSTER_PIPELINES)))
 def test_a_changed_or_missing_pipeline_or_card_is_noticed_by_verify_and_mended_by_relocate(frozen, name):
     append(frozen.path / name)
     assert verify_frozen(frozen.path)[1] == [
@@ -168,6 +174,23 @@ def test_a_changed_or_missing_pipeline_or_card_is_noticed_by_verify_and_mended_b
     assert verify_frozen(frozen.path)[1] == [f"{name} is missing; write it again with --relocate"]
     assert verify_frozen(frozen.path, relocate=True)[1] == []
     assert verify_frozen(frozen.path)[1] == []
+
+
+@pytest.mark.parametrize("name", CLUSTER_PIPELINES)
+def test_a_pipeline_of_a_cluster_is_its_users_but_for_the_component_in_it(frozen, name):
+    path = frozen.path / name
+    path.write_text(path.read_text().replace("localhost:9200", "search.example:9200"))
+    assert verify_frozen(frozen.path)[1] == []
+    if name.startswith("indexing"):
+        path.write_text(path.read_text().replace(frozen.manifest.sha256, "0" * 64))
+        [problem] = verify_frozen(frozen.path)[1]
+        assert problem.startswith(f"{name} was changed or names another place")
+        assert verify_frozen(frozen.path, relocate=True)[1] == []
+        assert "search.example" in path.read_text()
+        assert frozen.manifest.sha256 in path.read_text()
+    path.unlink()
+    assert verify_frozen(frozen.path)[1] == [f"{name} is missing; write it again with --relocate"]
+    assert verify_frozen(frozen.path, relocate=True)[1] == []
 
 
 def test_changed_figures_are_noticed_by_verify(frozen):
@@ -228,7 +251,7 @@ def test_an_import_that_was_allowed_when_it_was_frozen_is_no_fault(tmp_path):
 def test_after_a_move_relocate_writes_the_new_place_into_the_pipelines(frozen, tmp_path):
     moved = tmp_path / "moved here"
     frozen.path.rename(moved)
-    assert len(verify_frozen(moved)[1]) == 4
+    assert len(verify_frozen(moved)[1]) == 6
     component, problems = verify_frozen(moved, relocate=True)
     assert problems == verify_frozen(moved)[1] == []
     assert component.path == moved

@@ -103,7 +103,8 @@ def test_documents_without_index_text_are_reported(make, caplog) -> None:
     documents = [Document(id=f"e{i}", content=" . ") for i in range(7)] + [Document(id="full", content="Wing.")]
     with caplog.at_level(logging.WARNING):
         chunks = make().run(documents)["documents"]
-    assert [chunk.id for chunk in chunks] == ["full#0"]
+    assert [chunk.id for chunk in chunks] == [f"{document.id}#0" for document in documents]
+    assert [chunk.content for chunk in chunks] == [None] * 7 + ["Wing"]
     assert "7 documents got no index text from the program and cannot be found: e0, e1, e2, e3, e4 …" in caplog.text
 
 

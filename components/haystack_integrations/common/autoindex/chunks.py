@@ -71,10 +71,12 @@ def make_chunks(
     :param metadata: What the program says of each chunk; None where it says nothing.
     :param program_sha256: Hash of the program.
     :returns: The chunks: meta is the document's, then the program's, then the keys of this module, which nothing
-        overrides.
+        overrides. A document without index text has one chunk whose content is None: no query finds it, and it takes
+        the place of those of an older version.
     """
     chunks = []
-    for split_id, (text, own) in enumerate(zip(texts, metadata, strict=True)):
+    rows: list[tuple[str | None, dict[str, Any] | None]] = list(zip(texts, metadata, strict=True))
+    for split_id, (text, own) in enumerate(rows or [(None, None)]):
         meta = copy_meta(source.meta, without=_RESERVED)
         meta |= {key: value for key, value in (own or {}).items() if key not in _RESERVED}
         meta |= {SOURCE_ID: source.id, SPLIT_ID: split_id, PROGRAM_SHA256: program_sha256}
@@ -92,7 +94,7 @@ def source_id_of(document: Document) -> str:
     return document.id if source_id is None else str(source_id)
 
 
-def restore_source(first: Document, best: Document, score: float) -> Document:
+def restore_source(first: Document, best: Document, score: float | None) -> Document:
     """Give back the document that chunks stand for.
 
     :param first: The document's first chunk.
