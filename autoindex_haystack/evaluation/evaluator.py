@@ -17,7 +17,7 @@ from autoindex_haystack.evaluation.metrics import means
 from autoindex_haystack.evaluation.outcome import Begun, Evaluation
 from autoindex_haystack.evaluation.rankings import NamedRankings
 from autoindex_haystack.evaluation.reachable import check_reachable, documents_with_token
-from autoindex_haystack.evaluation.readings import ChunkReading, ExactReading, IndexReading
+from autoindex_haystack.evaluation.readings import ChunkReading, ExactReading, IndexReading, hash_block
 from autoindex_haystack.program import Program
 from autoindex_haystack.retrieval import BM25Settings, ChunkTable, get_backend
 from autoindex_haystack.retrieval.lucene_model import Departures
@@ -32,6 +32,7 @@ from autoindex_haystack.sandbox import (
     Spent,
     check_same_output,
     check_stability,
+    document_digests,
     join_blocks,
 )
 
@@ -298,6 +299,7 @@ class Evaluator:
             workers=self._workers,
             allowed_imports=self._allowed_imports,
             isolation=self._isolation,
+            digest=hash_block if self._reads else document_digests,
         )
 
     def look_up(self, program: Program, *, state: Mapping[str, Any] | None = None) -> Lookup:
@@ -381,7 +383,7 @@ class Evaluator:
                 from autoindex_haystack.evaluation.exact import ExactEvaluator
 
                 self._exact[queries] = ExactEvaluator(texts, qrels, self.settings, ids, code_point_order(ids))
-        return ExactReading(self._exact[queries], len(ids))
+        return ExactReading(self._exact[queries])
 
 
 def _told(progress: Progress | None, before: int, total: int) -> Callable[[int], None] | None:

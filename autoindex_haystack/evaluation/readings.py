@@ -96,19 +96,15 @@ class ExactReading:
     """Reads the bytes while the program runs; see :mod:`autoindex_haystack.evaluation.exact`.
 
     :param exact: The evaluator of these queries.
-    :param documents: Number of documents.
     """
 
-    def __init__(self, exact: "ExactEvaluator", documents: int) -> None:
-        self.digests = np.zeros(documents, np.uint64)
+    def __init__(self, exact: "ExactEvaluator") -> None:
         self._exact = exact
         self._reading = exact.reading()
+        self.digests = self._reading.digests
 
     def take(self, block: Block) -> None:
-        def also() -> None:
-            self.digests[np.array(block.ordinals)] = document_digests(block)
-
-        self._reading.add(block.texts, block.owners, also)
+        self._reading.add(np.array(block.ordinals, np.int64), block.counts, block.texts)
 
     def postings(self) -> QueryPostings:
         return self._exact.postings(self._reading.finished())
@@ -121,12 +117,21 @@ class ExactReading:
         return found
 
     def rank(self) -> tuple[list[Ranking], PerQuery]:
-        rankings = self._exact.rank(self._scan)
-        return rankings, self._exact.score(rankings)
+        return self._exact.judge(self._scan, self.digests)
 
     @property
     def size(self) -> tuple[int, int]:
         return len(self._scan), self._scan.nbytes
+
+
+def hash_block(block: Block) -> NDArray[np.uint64]:
+    """Returns uint64, shape (documents,): for each document what an :class:`ExactReading` has in its digests.
+
+    :param block: A block that is done.
+    """
+    from autoindex_haystack.evaluation.exact import hash_documents
+
+    return hash_documents(block.counts, block.texts)[:, 0]
 
 
 def rank_and_score(

@@ -125,13 +125,20 @@ def max_p(hits: Hits, documents: NDArray[np.int64], document_order: NDArray[np.i
     """
     if not len(hits.ordinals):
         return _empty()
-    owners = documents[hits.ordinals]
-    order = np.lexsort((hits.ordinals, -rounded(hits.scores), owners))
-    owners = owners[order]
+    chunks, scores = hits.ordinals, hits.scores
+    if (chunks[1:] <= chunks[:-1]).any():
+        order = np.argsort(chunks)
+        chunks, scores = chunks[order], scores[order]
+    owners, levels = documents[chunks], rounded(scores)
+    # The chunks of a document stand together.
     first = np.flatnonzero(np.r_[True, owners[1:] != owners[:-1]])
-    found, scores = owners[first], np.maximum.reduceat(hits.scores[order], first)
-    best = np.lexsort((document_order[found], -rounded(scores)))[:top_k]
-    return Ranking(found[best], scores[best], hits.ordinals[order[first[best]]])
+    if len(first) < len(owners):
+        highest = np.maximum.reduceat(levels, first)
+        at_height = np.flatnonzero(levels == np.repeat(highest, np.diff(np.r_[first, len(owners)])))
+        scores, levels = np.maximum.reduceat(scores, first), highest
+        chunks, owners = chunks[at_height[np.searchsorted(at_height, first)]], owners[first]
+    best = np.argsort(document_order[owners] - levels * len(document_order))[:top_k]
+    return Ranking(owners[best], scores[best], chunks[best])
 
 
 def _take(hits: Hits, order: NDArray[np.intp]) -> Ranking:

@@ -1,6 +1,6 @@
 """A program's output must depend on the document alone: not on batch, order, ids, hash seed or time."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -115,6 +115,7 @@ def check_same_output(
     workers: int = 1,
     allowed_imports: Sequence[str] = (),
     isolation: Isolation = "full",
+    digest: Callable[[Block], NDArray[np.uint64]] = document_digests,
 ) -> None:
     """Run a program over a whole corpus once more under other circumstances and compare with what it gave before.
 
@@ -122,12 +123,13 @@ def check_same_output(
 
     :param program: The program.
     :param file: The corpus.
-    :param digests: What :func:`document_digests` gave for its first output.
+    :param digests: uint64, shape (documents,): what ``digest`` gave for its first output.
     :param state: What it learned from the corpus the first time.
     :param limits: What the program may use and return.
     :param workers: Worker processes.
     :param allowed_imports: Modules beside the usual ones.
     :param isolation: How its workers are isolated.
+    :param digest: Makes a hash of each document of a block.
     :raises ProgramError: If state or output differ; the message shows the first such document.
     """
     how: dict[str, Any] = {"limits": limits, "workers": workers, "allowed_imports": allowed_imports}
@@ -140,7 +142,7 @@ def check_same_output(
 
         def compare(block: Block) -> None:
             ordinals = np.array(block.ordinals)
-            differing = np.flatnonzero(document_digests(block) != digests[ordinals])
+            differing = np.flatnonzero(digest(block) != digests[ordinals])
             changed.update((int(ordinals[i]), "") for i in differing)
             if len(differing) and (first := ordinals[differing].min()) == min(changed):
                 changed[int(first)] = "\n".join(block.texts_of(block.ordinals.index(int(first))))

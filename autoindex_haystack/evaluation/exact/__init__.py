@@ -7,20 +7,28 @@ Nothing here knows of programs. Importing it loads numba.
 
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from threading import Lock
 
 import numpy as np
 from numpy.typing import NDArray
+from xxhash import xxh3_128_digest
 
 from autoindex_haystack.evaluation.diagnosis import QueryPostings
+from autoindex_haystack.evaluation.exact.hashing import hash_documents
 from autoindex_haystack.evaluation.exact.judgments import Judgments
-from autoindex_haystack.evaluation.exact.scan import Reading, Scan, WordScanner, cores
+from autoindex_haystack.evaluation.exact.memory import Memory
+from autoindex_haystack.evaluation.exact.reading import Reading
+from autoindex_haystack.evaluation.exact.scan import Scan, WordScanner, cores
 from autoindex_haystack.evaluation.exact.scoring import Scorer
 from autoindex_haystack.evaluation.exact.terms import QueryTerms
-from autoindex_haystack.evaluation.metrics import SMOOTH_DEPTH, PerQuery
+from autoindex_haystack.evaluation.metrics import DEPTH, SMOOTH_DEPTH, PerQuery
 from autoindex_haystack.retrieval import BM25Settings, Ranking
 from autoindex_haystack.retrieval.lucene_model import Postings
 
-__all__ = ["ExactEvaluator", "Reading", "Scan"]
+__all__ = ["ExactEvaluator", "Reading", "Scan", "hash_documents"]
+
+_JUDGED = 64
+"""Outputs of programs of which rankings and figures are remembered."""
 
 
 class ExactEvaluator:
@@ -45,15 +53,38 @@ class ExactEvaluator:
         judged = {document for query in queries for document in qrels[query]}
         ordinals = {document: i for i, document in enumerate(document_ids) if document in judged}
         self._terms, self._settings, self._ids = terms.terms, settings, document_ids
-        self._scanner = WordScanner(terms.terms)
+        self._documents = len(document_ids)
+        self._memory = Memory(WordScanner(terms.terms), self._documents)
         self._scorer = Scorer(terms, settings, document_order)
         self._judgments = Judgments(list(queries), qrels, ordinals, len(document_ids))
+        self._judged: dict[bytes, tuple[list[Ranking], PerQuery]] = {}
+        self._lock = Lock()
         self._threads = cores()
         self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="exact")
 
     def reading(self) -> Reading:
         """Returns what takes the chunks of a corpus, piece by piece, and reads them."""
-        return Reading(self._scanner.scan, self._pool, self._threads)
+        return Reading(self._memory.scan, self._documents, self._pool, self._threads)
+
+    def judge(self, scan: Scan, digests: NDArray[np.uint64]) -> tuple[list[Ranking], PerQuery]:
+        """Rank documents by their best chunk and score the rankings; for the same chunks that is done once.
+
+        :param scan: What was read of the chunks.
+        :param digests: uint64, shape (documents,): a hash of each document's chunks.
+        :returns: For each query the best documents, as many as are shown, and the figures.
+        """
+        key = xxh3_128_digest(digests.data)
+        with self._lock:
+            known = self._judged.get(key)
+        if known is None:
+            rankings = self.rank(scan)
+            known = [_first(ranking, DEPTH) for ranking in rankings], self._judgments.score(rankings)
+            with self._lock:
+                self._judged[key] = known
+                while len(self._judged) > _JUDGED:
+                    del self._judged[next(iter(self._judged))]
+        rankings, scores = known
+        return rankings, {query: dict(values) for query, values in scores.items()}
 
     def postings(self, scan: Scan) -> QueryPostings:
         """Sort what was read by terms.
@@ -77,17 +108,15 @@ class ExactEvaluator:
         """Rank documents by their best chunk.
 
         :param scan: What was read of the chunks.
-        :returns: For each query the best documents.
+        :returns: For each query the best documents, as many as the metrics need.
         """
         return self._scorer.rank(scan, SMOOTH_DEPTH, self._pool, self._threads)
 
-    def score(self, rankings: Sequence[Ranking]) -> PerQuery:
-        """Returns the metrics of rankings.
-
-        :param rankings: What :meth:`rank` returned.
-        """
-        return self._judgments.score(rankings)
-
     def close(self) -> None:
-        """End the threads."""
+        """End the threads and forget what was read."""
         self._pool.shutdown()
+        self._memory.close()
+
+
+def _first(ranking: Ranking, count: int) -> Ranking:
+    return Ranking(ranking.ordinals[:count].copy(), ranking.scores[:count].copy(), ranking.chunks[:count].copy())

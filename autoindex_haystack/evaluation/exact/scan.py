@@ -1,10 +1,9 @@
 """What an evaluation has to know of chunks, found by reading their bytes once."""
 
 import os
-from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Sequence
 from dataclasses import dataclass
-from threading import BoundedSemaphore
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +13,6 @@ from autoindex_haystack.evaluation.exact.term_table import TermTable
 from autoindex_haystack.evaluation.exact.words import scan_words
 from autoindex_haystack.retrieval.analyzers import stopwords
 from autoindex_haystack.retrieval.texts import Utf8Texts
-
-_AHEAD = 4
-"""Pieces of text a thread that may wait to be read, before the program that makes them has to wait."""
 
 
 @dataclass(frozen=True)
@@ -74,6 +70,15 @@ class Scan:
         )
 
 
+class Found(NamedTuple):
+    """Lengths of some chunks and where which terms occur in them; see :class:`Scan`."""
+
+    lengths: NDArray[np.int32]
+    counts: NDArray[np.int32]
+    terms: NDArray[np.int32]
+    times: NDArray[np.int32]
+
+
 class WordScanner:
     """Reads chunks for the ``bm25s`` analyzer.
 
@@ -85,23 +90,25 @@ class WordScanner:
         self._table = TermTable.of(terms, sorted(stopwords()))
         self._much = NOTHING
 
-    def scan(self, texts: Utf8Texts, owners: NDArray[np.int64]) -> Scan:
+    def scan(self, texts: Utf8Texts, chosen: NDArray[np.intp]) -> Found:
         """Read chunks. May be called by several threads at once.
 
-        :param texts: The chunks.
-        :param owners: int64, shape (chunks,): each chunk's document.
-        :returns: What was found.
+        :param texts: Chunks.
+        :param chosen: shape (chunks,): which of them to read.
+        :returns: What was found in these.
         """
         table = self._table
-        lengths, counts = np.empty(len(texts), np.int32), np.empty(len(texts), np.int32)
+        begins, ends = texts.bounds[chosen], texts.bounds[chosen + 1]
+        lengths, counts = np.empty(len(chosen), np.int32), np.empty(len(chosen), np.int32)
         # A token has at least two bytes and one between it and the next.
-        room = texts.nbytes // 3 + len(texts)
+        room = int((ends - begins).sum()) // 3 + len(chosen)
         terms, times = np.empty(room, np.int32), np.empty(room, np.int32)
         while True:
             much = self._much
             found = scan_words(
                 texts.data,
-                texts.bounds,
+                begins,
+                ends,
                 table.slots,
                 table.sizes,
                 table.starts,
@@ -117,47 +124,8 @@ class WordScanner:
                 times,
             )
             if found >= 0:
-                return Scan(owners, lengths, counts, terms[:found].copy(), times[:found].copy(), texts.nbytes)
+                return Found(lengths, counts, terms[:found].copy(), times[:found].copy())
             self._much = max(self._much, -found)
-
-
-class Reading:
-    """Reads pieces of text in threads while they are still being made.
-
-    :param scan: Reads a piece.
-    :param pool: The threads.
-    :param threads: How many there are.
-    """
-
-    def __init__(
-        self, scan: Callable[[Utf8Texts, NDArray[np.int64]], Scan], pool: ThreadPoolExecutor, threads: int
-    ) -> None:
-        self._scan = scan
-        self._pool = pool
-        self._room = BoundedSemaphore(_AHEAD * threads)
-        self._parts: list[Future[Scan]] = []
-
-    def add(self, texts: Utf8Texts, owners: NDArray[np.int64], also: Callable[[], object] | None = None) -> None:
-        """Have a piece read; waits while too many are waiting.
-
-        :param texts: The chunks of documents that no other piece has.
-        :param owners: int64, shape (chunks,): each chunk's document, not decreasing.
-        :param also: What else is to be done in the thread.
-        """
-        self._room.acquire()
-        self._parts.append(self._pool.submit(self._read, texts, owners, also))
-
-    def _read(self, texts: Utf8Texts, owners: NDArray[np.int64], also: Callable[[], object] | None) -> Scan:
-        try:
-            if also:
-                also()
-            return self._scan(texts, owners)
-        finally:
-            self._room.release()
-
-    def finished(self) -> Scan:
-        """Wait for all pieces and returns them together."""
-        return Scan.joined([part.result() for part in self._parts])
 
 
 def cores() -> int:

@@ -21,6 +21,12 @@ from autoindex_haystack.evaluation.exact.terms import QueryTerms
 from autoindex_haystack.retrieval.ranking import ROUNDING, Hits, Ranking, max_p
 from autoindex_haystack.retrieval.settings import BM25Settings
 
+_STRETCH = 64
+"""Chunks that are passed over together when none of them scores high enough."""
+
+_SPREAD = 4
+"""How many times as many places as a ranking has documents are dealt out to, to find its last score nearly."""
+
 _ALIKE = 2 / ROUNDING
 """Scores that lie further apart never round to the same."""
 
@@ -82,21 +88,28 @@ class Scorer:
         :returns: A ranking for each query.
         """
         postings = WeightedPostings.of(scan, len(self._queries.terms), self._settings)
+        firsts = np.flatnonzero(np.diff(scan.owners, prepend=-1, append=len(self._order)))
         count = len(self._queries)
         step = max(1, -(-count // (2 * threads)))
         parts = [
-            pool.submit(self._part, postings, scan.owners, top_k, first, min(first + step, count))
+            pool.submit(self._part, postings, scan.owners, firsts, top_k, first, min(first + step, count))
             for first in range(0, count, step)
         ]
         return [ranking for part in parts for ranking in part.result()]
 
     def _part(
-        self, postings: WeightedPostings, owners: NDArray[np.int64], top_k: int, first: int, last: int
+        self,
+        postings: WeightedPostings,
+        owners: NDArray[np.int64],
+        firsts: NDArray[np.int64],
+        top_k: int,
+        first: int,
+        last: int,
     ) -> Sequence[Ranking]:
         """Rank for the queries from ``first`` to before ``last``."""
         ends, found, scores = _best_chunks(
             self._queries.bounds, self._queries.tokens, postings.starts, postings.chunks, postings.weights,
-            owners, top_k, np.float32(_ALIKE), first, last,
+            firsts, top_k, np.float32(_ALIKE), first, last,
         )  # fmt: skip
         rows = []
         begin = 0
@@ -129,65 +142,100 @@ def _weigh(lengths, counts, terms, times, places, idf, k1, b, average, chunks, w
 
 
 @compiled
-def _sift(heap, size, value):  # type: ignore[no-untyped-def]
-    """Put a value in place of the least of a heap of so many values."""
-    at = 0
-    while True:
-        child = 2 * at + 1
-        if child >= size:
-            break
-        if child + 1 < size and heap[child + 1] < heap[child]:
-            child += 1
-        if heap[child] >= value:
-            break
-        heap[at] = heap[child]
-        at = child
-    heap[at] = value
+def _add_up(tokens, starts, chunks, weights, scores):  # type: ignore[no-untyped-def]
+    """Score all chunks for a query, token by token."""
+    scores[:] = 0
+    for token in tokens:
+        for place in range(starts[token], starts[token + 1]):
+            scores[chunks[place]] += weights[place]
 
 
 @compiled
-def _best_chunks(bounds, tokens, starts, chunks, weights, owners, top_k, alike, first, last):  # type: ignore[no-untyped-def]
-    """For some queries, all chunks that can be the best of one of the first ``top_k`` documents.
+def _best_of_each(scores, firsts, tops):  # type: ignore[no-untyped-def]
+    """The best score of each document, of the chunks from its first to before the next document's."""
+    for document in range(len(tops)):
+        best = np.float32(0)
+        for chunk in range(firsts[document], firsts[document + 1]):
+            best = max(best, scores[chunk])
+        tops[document] = best
+
+
+@compiled
+def _select(values, place):  # type: ignore[no-untyped-def]
+    """What stands at a place when the values are sorted (Hoare's quickselect); they are moved about."""
+    low, high = 0, len(values) - 1
+    while low < high:
+        pivot = values[(low + high) // 2]
+        i, j = low, high
+        while i <= j:
+            while values[i] < pivot:
+                i += 1
+            while values[j] > pivot:
+                j -= 1
+            if i <= j:
+                values[i], values[j] = values[j], values[i]
+                i += 1
+                j -= 1
+        if place <= j:
+            high = j
+        elif place >= i:
+            low = i
+        else:
+            break
+    return values[place]
+
+
+@compiled
+def _almost_last(tops, top_k, peaks):  # type: ignore[no-untyped-def]
+    """A score that is reached by ``top_k`` documents and by not many more; 0 if there are not so many.
+
+    Documents are dealt out to the places of ``peaks``, which keep the best of theirs. The ``top_k`` best of these are
+    scores of as many documents. Scores are integers here: those of floats above 0 have the same order.
+    """
+    peaks[:] = 0
+    for start in range(0, len(tops), len(peaks)):
+        for place in range(min(len(peaks), len(tops) - start)):
+            peaks[place] = max(peaks[place], tops[start + place])
+    return _select(peaks, len(peaks) - top_k)
+
+
+@compiled
+def _best_chunks(bounds, tokens, starts, chunks, weights, firsts, top_k, alike, first, last):  # type: ignore[no-untyped-def]
+    """For some queries, all chunks that can be the best of one of the first ``top_k`` documents, and some more.
 
     These are the chunks that score above 0 and not further than ``alike`` below the document in the last place.
 
+    :param firsts: int64, shape (documents + 1,): the first chunk of each document that has one.
     :returns: Where the chunks of each query end, the chunks, their scores.
     """
-    scores = np.empty(len(owners), np.float32)
-    heap = np.empty(top_k, np.float32)
+    scores = np.empty(firsts[-1], np.float32)
+    single = len(firsts) - 1 == len(scores)
+    tops = scores if single else np.empty(len(firsts) - 1, np.float32)
+    peaks = np.empty(_SPREAD * top_k, np.int32)
+    integers, bits = scores.view(np.int32), np.empty(1, np.int32)
     ends = np.empty(last - first, np.int64)
     found = np.empty(2 * top_k * (last - first), np.int64)
     values = np.empty(len(found), np.float32)
     total = 0
-    zero = np.float32(0)
     for query in range(first, last):
-        scores[:] = zero
-        for i in range(bounds[query], bounds[query + 1]):
-            for place in range(starts[tokens[i]], starts[tokens[i] + 1]):
-                scores[chunks[place]] += weights[place]
-        heap[:] = zero  # Zeros stand for documents that are not there.
-        least = zero
-        owner, best = -1, zero
-        for chunk in range(len(owners)):
-            if scores[chunk] > least:
-                if owners[chunk] != owner:
-                    if best > least:
-                        _sift(heap, top_k, best)
-                        least = heap[0]
-                    owner, best = owners[chunk], scores[chunk]
-                elif scores[chunk] > best:
-                    best = scores[chunk]
-        if best > least:
-            _sift(heap, top_k, best)
-            least = heap[0]
-        least = max(least - alike, zero)
-        for chunk in range(len(owners)):
-            if scores[chunk] > least:
-                if total == len(found):
-                    found = np.concatenate((found, np.empty(len(found) + 1, np.int64)))
-                    values = np.concatenate((values, np.empty(len(found) - len(values), np.float32)))
-                found[total] = chunk
-                values[total] = scores[chunk]
-                total += 1
+        _add_up(tokens[bounds[query] : bounds[query + 1]], starts, chunks, weights, scores)
+        if not single:
+            _best_of_each(scores, firsts, tops)
+        bits[0] = _almost_last(tops.view(np.int32), top_k, peaks)
+        bits.view(np.float32)[0] = max(bits.view(np.float32)[0] - alike, np.float32(0))
+        least = bits[0]
+        for begin in range(0, len(scores), _STRETCH):
+            peak = np.int32(0)
+            for score in integers[begin : begin + _STRETCH]:
+                peak = max(peak, score)
+            if peak > least:
+                for chunk in range(begin, min(begin + _STRETCH, len(scores))):
+                    if integers[chunk] > least:
+                        if total == len(found):
+                            found = np.concatenate((found, np.empty(len(found) + 1, np.int64)))
+                            values = np.concatenate((values, np.empty(len(found) - len(values), np.float32)))
+                        found[total] = chunk
+                        values[total] = scores[chunk]
+                        total += 1
         ends[query - first] = total
     return ends, found[:total], values[:total]

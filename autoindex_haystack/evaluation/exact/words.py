@@ -134,12 +134,13 @@ def _has_sigma(data, begin, end):  # type: ignore[no-untyped-def]
 
 @compiled
 def scan_words(  # type: ignore[no-untyped-def]
-    data, bounds, slots, sizes, starts, words, numbers, longest, terms, table, much, lengths, counts, found, times
+    data, begins, ends, slots, sizes, starts, words, numbers, longest, terms, table, much, lengths, counts, found, times
 ):
     """Read chunks.
 
     :param data: uint8: UTF-8 that holds them.
-    :param bounds: int64, shape (chunks + 1,): where each begins.
+    :param begins: int64, shape (chunks,): where each begins.
+    :param ends: int64, shape (chunks,): where each ends.
     :param slots: The table of terms, with the following; see :class:`TermTable`.
     :param longest: Bytes of the longest entry.
     :param terms: Number of terms.
@@ -154,8 +155,8 @@ def scan_words(  # type: ignore[no-untyped-def]
     scratch = np.empty(longest + 4, np.uint8)
     seen = np.zeros(terms, np.int32)
     total = 0
-    for chunk in range(len(bounds) - 1):
-        start, end = bounds[chunk], bounds[chunk + 1]
+    for chunk in range(len(begins)):
+        start, end = begins[chunk], ends[chunk]
         at = start
         tokens = 0
         first = total
