@@ -95,6 +95,8 @@ def test_a_document_behind_a_hundred_that_are_at_least_as_good_is_never_found():
     better, worse = ["wing ice"], ["wing ice and snow"]
     assert bound([better] * 100 + [[]] * 50 + [worse]) == 0
     assert bound([better] * 99 + [[]] * 51 + [worse]) == 1
+    assert bound([["wing ice"]] * 100 + [[]] * 50 + [["wing"]]) == 1, "a longer one may come behind"
+    assert bound([["wing"]] * 100 + [[]] * 50 + [["wing engine"]], "wing engine") == 1, "it has another term"
     assert bound([better] * 100 + [[]] * 50 + [["wing ice"]]) == 0, "of equal ones the smaller ids come first"
     assert bound([[]] * 10 + [better] * 100 + [worse] * 41, relevant="d000") == 0, "it has no chunk"
     assert bound([["wing ice"], *[["wing ice"]] * 150], relevant="d000") == 1

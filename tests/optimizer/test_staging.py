@@ -2,10 +2,14 @@
 
 from dataclasses import replace
 
+import numpy as np
+
 from autoindex_haystack.evaluation import Evaluator
 from autoindex_haystack.optimizer import SearchSettings, optimize, staging
+from autoindex_haystack.optimizer.acceptance import acceptance_rule
 from autoindex_haystack.optimizer.events import CandidateTried
 from autoindex_haystack.program import builtin_program
+from autoindex_haystack.proposers import Dropped, Outcome
 
 from .test_search import BOTH, MORE_STEMS, SAME, STEMS, WORSE, Scripted, candidate, journal
 
@@ -114,3 +118,34 @@ def test_the_best_estimates_go_on_half_of_the_candidates_at_most(collection):
         assert set(many) - set(found.decide(many)) == kept
     sure = {0: replace(assessed, gain=0.0, most=1e-6), 1: replace(assessed, gain=0.0, most=1e-5)}
     assert [(i, dropped.certain) for i, dropped in found.decide(sure).items()] == [(0, True)]
+
+
+def test_what_was_dropped_counts_among_what_was_tried(collection):
+    """The more was tried, the less a gain tells: as much when the others were dropped as when they were evaluated."""
+    queries = list(collection.queries)
+    rng = np.random.default_rng(0)
+    with Evaluator(collection) as evaluator:
+        incumbent = evaluator.evaluate(builtin_program("full_document"), queries)
+
+    def better(chance):
+        scores = {
+            query: {metric: value + 0.1 * (rng.random() < chance) for metric, value in values.items()}
+            for query, values in incumbent.scores.items()
+        }
+        return replace(
+            incumbent, scores=scores, metrics={**incumbent.metrics, "recall@100": incumbent.objective + 0.01}
+        )
+
+    winner, *others = (better(chance) for chance in (0.2, *[0.1] * 7))
+    promising = Outcome(1, candidate(BOTH), winner, gain=0.01)
+    evaluated = [Outcome(1, candidate(f"{n}"), other, gain=0.0) for n, other in enumerate(others)]
+    dropped = [
+        replace(outcome, evaluation=None, dropped=Dropped(9, 0.0, 0.0, 1.0, certain=False, scores=other.scores))
+        for outcome, other in zip(evaluated, others, strict=True)
+    ]
+    alone, all_evaluated, most_dropped = (
+        acceptance_rule(SearchSettings(), len(queries)).decide(1, [promising, *rest], incumbent)
+        for rest in ([], evaluated, dropped)
+    )
+    assert len(alone) == len(all_evaluated) == len(most_dropped) == 1
+    assert alone[0].mark < most_dropped[0].mark == all_evaluated[0].mark
