@@ -27,13 +27,13 @@ _SEVERAL = 4
 """How many times larger than the stage a corpus is for which a stage saves time."""
 
 _ERRORS = 2.0
-"""Standard errors by which an estimated gain may lie below 0 for a candidate that is still evaluated on everything."""
+"""Standard errors by which a candidate may be better than its estimate: little is known of it when they are large."""
 
 _ROUNDING = 1e-9
 """What sums of floats may be off."""
 
 _SHARE = 0.5
-"""Share of a round's candidates that are evaluated on everything at most, those with the best estimates."""
+"""Share of a round's candidates that are evaluated on everything at most, those that may be best."""
 
 
 @dataclass(frozen=True)
@@ -139,10 +139,11 @@ class Staging:
         lost = {i for i, candidate in assessed.items() if candidate.most < self._smallest_gain - _ROUNDING}
         dropped = {i: _dropped(assessed[i], certain=True) for i in lost}
         if self._estimates:
-            ranked = sorted(assessed.keys() - lost, key=lambda i: (-assessed[i].gain, i))
+            hopes = {i: assessed[i].gain + _ERRORS * assessed[i].error for i in assessed.keys() - lost}
+            ranked = sorted(hopes, key=lambda i: (-hopes[i], i))
             room = math.ceil(_SHARE * len(assessed))
             for rank, i in enumerate(ranked):
-                if rank >= room or assessed[i].gain < -_ERRORS * assessed[i].error:
+                if rank >= room or hopes[i] < 0:
                     dropped[i] = _dropped(assessed[i], certain=False)
         return dropped
 

@@ -116,6 +116,8 @@ def test_the_best_estimates_go_on_half_of_the_candidates_at_most(collection):
             for place, gain in enumerate(gains)
         }
         assert set(many) - set(found.decide(many)) == kept
+    unsure = {i: replace(assessed, gain=-0.01 * i, error=0.01 * i, most=1.0) for i in range(4)}
+    assert set(found.decide(unsure)) == {0, 1}, "the less is known of a candidate, the better it may be"
     sure = {0: replace(assessed, gain=0.0, most=1e-6), 1: replace(assessed, gain=0.0, most=1e-5)}
     assert [(i, dropped.certain) for i, dropped in found.decide(sure).items()] == [(0, True)]
 
