@@ -1,5 +1,7 @@
 """A search told as it goes on: a line for each candidate and each iteration, progress for what takes time."""
 
+import math
+
 from autoindex_haystack.cli.output import Progress
 from autoindex_haystack.cli.text import shortened
 from autoindex_haystack.optimizer.events import (
@@ -41,8 +43,9 @@ class SearchLog:
             case BaselineEvaluated(evaluation, detectable):
                 value = objective_value(evaluation.metrics, self._objective)
                 self._say(f"baseline: validation {objective_name(self._objective)} {value:.4f}")
-                queries = counted(len(evaluation.scores), "validation query shows", "validation queries show")
-                self._say(f"{queries} a true gain of {detectable:.4f} in four of five runs, and smaller ones in fewer")
+                queries = counted(len(evaluation.scores), "validation query", "validation queries")
+                shown = f"a true gain of {detectable:.4f} shows in four of five runs, a smaller one in fewer"
+                self._say(f"with {queries} {shown if math.isfinite(detectable) else 'no gain can be told from luck'}")
             case CandidateTried(outcome, number):
                 idea = shortened(outcome.candidate.idea, _IDEA)
                 if outcome.dropped:

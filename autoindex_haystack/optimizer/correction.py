@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from autoindex_haystack.evaluation import SMOOTH_RECALL, Evaluation
 from autoindex_haystack.optimizer.acceptance import Verdict
-from autoindex_haystack.optimizer.luck import spent
+from autoindex_haystack.optimizer.luck import ALPHA, spent
 from autoindex_haystack.optimizer.objective import Objective, evidence_differences, objective_differences
 from autoindex_haystack.optimizer.settings import SearchSettings
 from autoindex_haystack.proposers import Outcome
@@ -64,13 +64,15 @@ def detectable_gain(baseline: Evaluation, settings: SearchSettings) -> float:
 
     :param baseline: The baseline's evaluation on the validation queries.
     :param settings: How the search is done.
-    :returns: The gain, on the objective's scale; infinite for a single query.
+    :returns: The gain, on the objective's scale; infinite where they can show none: there are too few, or the
+        baseline does equally well on all.
     """
     from scipy import stats
 
     values = np.array([scores[SMOOTH_RECALL] for scores in baseline.scores.values()])
     queries = len(values)
-    if queries < 2:
+    # A test by changes of sign cannot give less than the share of one of all of them.
+    if queries < 2 or 0.5**queries > ALPHA or not values.std():
         return math.inf
     level = spent(1, max(1, settings.iterations)) / settings.candidates
     # With few queries no t exceeds the mark more often than all changes of sign allow.
