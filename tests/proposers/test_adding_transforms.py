@@ -68,6 +68,9 @@ class TestAbbreviations:
         assert abbreviations.add_abbreviations("transmission control protocol port", learned).endswith("\nTCP")
         assert abbreviations.add_abbreviations("a UDP port", learned) == "a UDP port"
 
+    def test_short_forms_are_found_in_any_punctuation_and_number(self):
+        assert abbreviations.short_forms("(TCP), the UDPs' ports; IPv4 and IO. A Word i") == ["TCP", "UDP", "IO"]
+
     def test_a_definition_that_one_document_has_alone_serves_this_document_alone(self):
         text = "the Border Gateway Protocol (BGP)"
         learned = abbreviations.learn_abbreviations([text], 2)

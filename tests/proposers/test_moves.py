@@ -65,6 +65,14 @@ def test_a_plain_corpus_gets_no_transform_for_structure(name):
     assert name not in proposed(PLAIN, Contrast())
 
 
+def test_no_two_moves_make_programs_that_differ_in_the_recipe_alone():
+    evidence = Contrast(forms=0.2, gains={"identifiers": 0.1, "compounds": 0.1}, stuffing=2.0, length=2.0)
+    found = moves(Recipe(), Profile(words=200, long=0.8, spread=3.0, latex=2.0, titled=1.0), evidence)
+    programs = [render(move.apply(Recipe())).partition("RECIPE = ")[2].partition("]\n")[2] for move in found]
+    ideas = [TRANSFORMS[move.step.transform].idea(move.step.values) for move in found]
+    assert len(set(zip(programs, ideas, strict=True))) == len(found)
+
+
 def test_more_evidence_makes_a_move_more_promising():
     for name in ("numbers", "compounds", "abbreviations"):
         weak, strong = (proposed(PLAIN, Contrast(gains={name: gain}))[name].score for gain in (0.002, 0.1))

@@ -58,11 +58,18 @@ def moves(recipe: Recipe, profile: Profile, contrast: Contrast) -> list[Move]:
         *_refinements(recipe),
     ]
     best: dict[Step, Move] = {}
-    for move in [*found, *_explorations(found)]:
+    for move in map(_completed, [*found, *_explorations(found)]):
         known = best.get(move.step)
         if move.step not in recipe.steps and (known is None or known.score < move.score):
             best[move.step] = move
     return sorted(best.values(), key=lambda move: (-move.score, move.step.transform, move.step.parameters))
+
+
+def _completed(move: Move) -> Move:
+    """Name every parameter, so that one program has one recipe."""
+    return replace(
+        move, step=Step.of(move.step.transform, **TRANSFORMS[move.step.transform].complete(move.step.values))
+    )
 
 
 def _word_forms(profile: Profile, contrast: Contrast) -> Iterator[Move]:
@@ -88,7 +95,9 @@ def _fields(recipe: Recipe, profile: Profile, contrast: Contrast) -> Iterator[Mo
         return
     plain = _plain_fields(profile)
     now = recipe.get("fields") or plain
-    yield Move(plain, 0.35, f"documents are {profile.markup.replace('_', ' ')} records; their labels say nothing")
+    yield Move(
+        plain, 0.35, f"documents are written as {profile.markup.replace('_', ' ')}; labels and marks say nothing"
+    )
     dropped, repeated = list(now.values["dropped"]), dict(now.values["repeated"])
     shares, lifts, covers = profile.field_shares, contrast.lifts, contrast.covers
     weak = [name for name in shares if name not in dropped and lifts.get(name, 1.0) < 0.9 and shares[name] < 0.5]

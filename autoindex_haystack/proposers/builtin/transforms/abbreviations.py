@@ -12,7 +12,8 @@ from collections.abc import Iterable, Mapping
 from autoindex_haystack.proposers.builtin.transforms.words import words_of
 
 IN_PARENTHESES = re.compile(r"\(([A-Z][A-Za-z0-9-]{1,9})\)")
-SHORT_FORM = re.compile(r"\b[A-Z][A-Z0-9]{1,8}s?\b")
+SHORT_FORM = re.compile(r"[A-Z][A-Z0-9]{1,8}")
+PUNCTUATION = ".,;:!?()[]{}<>/\"'`*_"
 BEFORE = 120
 MOST_ABBREVIATIONS = 20_000
 
@@ -47,6 +48,14 @@ def long_form(short: str, before: str) -> str:
     return long if enough and not any(mark in long for mark in ".;:()") else ""
 
 
+def short_forms(text: str) -> list[str]:
+    """Returns the words in capitals, with or without the ending of a plural."""
+    # Few words begin with two capitals: only they are worth a look by a regular expression.
+    odd = [word.strip(PUNCTUATION) for word in text.split() if not (word.islower() or word[1:].islower())]
+    shortened = (word.removesuffix("s") for word in odd)
+    return [word for word in shortened if SHORT_FORM.fullmatch(word)]
+
+
 def learn_abbreviations(texts: Iterable[str], documents: int) -> dict[str, dict[str, list[str]]]:
     """Learn the abbreviations that so many documents define alike.
 
@@ -70,11 +79,12 @@ def learn_abbreviations(texts: Iterable[str], documents: int) -> dict[str, dict[
 def add_abbreviations(text: str, learned: Mapping[str, Mapping[str, list[str]]]) -> str:
     """Append the long form for each short one, and the short form for each long one that stands alone."""
     own = dict(definitions(text))
-    added = [own[short] for short in SHORT_FORM.findall(text) if short in own]
+    used = short_forms(text)
+    added = [own[short] for short in used if short in own]
     longs, shorts = learned["long"], learned["short"]
-    present = set(SHORT_FORM.findall(text)) - own.keys()
+    present = set(used) - own.keys()
     for short in sorted(present):
-        added += longs.get(short) or longs.get(short.rstrip("s")) or []
+        added += longs.get(short, ())
     low = text.lower()
     for first in sorted(shorts.keys() & set(words_of(text))):
         pairs = iter(shorts[first])
