@@ -8,16 +8,22 @@ import pytest
 from haystack_integrations.components.evaluators.autoindex import RankingEvaluator
 from haystack_integrations.components.preprocessors.autoindex import RepresentationPreprocessor
 from haystack_integrations.components.rankers.autoindex import MaxPAggregator
-from haystack_integrations.components.retrievers.autoindex import RepresentationRetriever, SourceRetriever
-from haystack_integrations.components.writers.autoindex import RepresentationWriter
+from haystack_integrations.components.retrievers.autoindex import (
+    MaxPRetriever,
+    RepresentationRetriever,
+    SourceRetriever,
+)
+from haystack_integrations.components.writers.autoindex import RepresentationIndexer, RepresentationWriter
 from haystack_integrations.document_stores.autoindex import Bm25sDocumentStore, LuceneDocumentStore
 
 CLASSES = [
     RepresentationPreprocessor,
+    RepresentationIndexer,
     RepresentationWriter,
     MaxPAggregator,
     RepresentationRetriever,
     SourceRetriever,
+    MaxPRetriever,
     RankingEvaluator,
     Bm25sDocumentStore,
     LuceneDocumentStore,

@@ -1,5 +1,6 @@
-"""The writer of chunks for document stores that know nothing of AutoIndex."""
+"""Writers of chunks for any document store, with or without the frozen program before them."""
 
+from haystack_integrations.components.writers.autoindex.representation_indexer import RepresentationIndexer
 from haystack_integrations.components.writers.autoindex.representation_writer import RepresentationWriter
 
-__all__ = ["RepresentationWriter"]
+__all__ = ["RepresentationIndexer", "RepresentationWriter"]
