@@ -135,9 +135,10 @@ class OpenAIChat:
             parameters = self._parameters(request)
             try:
                 return self._receive(request, parameters, deadline)
-            except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
+            # Some servers answer 500 to a form of request that they do not know.
+            except (openai.BadRequestError, openai.UnprocessableEntityError, openai.InternalServerError) as error:
                 said = _said(error).lower()
-                if any(words in said for words in _CONTEXT):
+                if error.status_code < 500 and any(words in said for words in _CONTEXT):
                     msg = f"the messages are too long for the model's context ({_said(error)})"
                     raise ContextTooLong(msg) from None
                 refused = _refused(error, parameters)

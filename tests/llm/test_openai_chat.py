@@ -137,16 +137,17 @@ def test_nobody_there_is_one_sentence(client, ask):
 
 
 @pytest.mark.parametrize(
-    ("refused", "message"),
+    ("refused", "message", "status"),
     [
-        ("response_format", "response_format: json_schema is not supported here"),
-        ("temperature", "Unsupported value: 'temperature' does not support 0.3 with this model."),
-        ("tools", '"auto" tool choice requires --enable-auto-tool-choice'),
+        ("response_format", "response_format: json_schema is not supported here", 400),
+        ("response_format", "1 validation error: {'loc': ('body', 'response_format', 'type')}", 500),
+        ("temperature", "Unsupported value: 'temperature' does not support 0.3 with this model.", 400),
+        ("tools", '"auto" tool choice requires --enable-auto-tool-choice', 422),
     ],
 )
-def test_an_endpoint_that_lacks_a_feature_is_asked_without_it(client, ask, refused, message):
+def test_an_endpoint_that_lacks_a_feature_is_asked_without_it(client, ask, refused, message, status):
     def script(request, _):
-        return Answer(message, status=400) if refused in request else Answer("fine")
+        return Answer(message, status=status) if refused in request else Answer("fine")
 
     with ChatServer(script) as server:
         model = client(server, temperature=0.3)

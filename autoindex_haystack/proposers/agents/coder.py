@@ -26,7 +26,15 @@ _NO_PROGRAM = (
 )
 _CUT_OFF = "The answer was cut off at its longest length, before the program was complete. Write a shorter program."
 
-Report = Callable[[str], None]
+Useless = tuple[str, str]
+"""What an answer was that is no use, for one and for many."""
+
+_REFUSAL = ("refusal", "refusals")
+_NO_IDEAS = ("answer without ideas", "answers without ideas")
+_WITHOUT = ("answer without a program", "answers without a program")
+_FAILING = ("program that failed its checks also after repair", "programs that failed their checks also after repair")
+
+Report = Callable[[Useless], None]
 """Called with what came of an answer that was no use."""
 
 
@@ -35,7 +43,7 @@ class CodeAgent:
 
     :param model: The model.
     :param settings: How the agents work.
-    :param report: Called with a short word for each answer that was no use.
+    :param report: Called for each answer that was no use.
     """
 
     def __init__(self, model: Recorded, settings: AgentSettings, report: Report) -> None:
@@ -61,7 +69,7 @@ class CodeAgent:
             found = [] if reply.finish == "refusal" else read_ideas(reply.text, state.number)
             if found:
                 return found
-            self._report("refusals" if reply.finish == "refusal" else "answers without ideas")
+            self._report(_REFUSAL if reply.finish == "refusal" else _NO_IDEAS)
         return []
 
     def write(
@@ -144,7 +152,7 @@ class CodeAgent:
         again = self._ask(f"{label}, repair", lambda room: [*messages(room), *mending])
         mended, problem = self._checked(again, state, f"{label}, repair")
         if problem:
-            self._report("programs that failed their checks also after repair" if mended else "answers without program")
+            self._report(_FAILING if mended else _WITHOUT)
         # A program that still fails is an outcome too: the history will say so.
         return mended or source
 

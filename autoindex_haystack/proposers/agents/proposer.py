@@ -8,10 +8,11 @@ from autoindex_haystack.llm import ContextTooLong, Denied, LimitReached, LLMErro
 from autoindex_haystack.llm.errors import RecordingEnded
 from autoindex_haystack.program import Program
 from autoindex_haystack.proposers.agents.analysis import AnalysisAgent
-from autoindex_haystack.proposers.agents.coder import CodeAgent
+from autoindex_haystack.proposers.agents.coder import CodeAgent, Useless
 from autoindex_haystack.proposers.agents.describe import describe
 from autoindex_haystack.proposers.agents.settings import AgentSettings
 from autoindex_haystack.proposers.base import Candidate, Outcome, ProposerState, SearchEnded
+from autoindex_haystack.wording import counted
 
 _PATIENCE = 2
 """Iterations in a row without any program after which the search is ended."""
@@ -41,7 +42,7 @@ class AgentsProposer:
     def __init__(self, model: Recorded, settings: AgentSettings = AgentSettings()) -> None:  # noqa: B008 - frozen
         self._model = model
         self._settings = settings
-        self._useless: Counter[str] = Counter()
+        self._useless: Counter[Useless] = Counter()
         self._description = ""
         self._analysis = AnalysisAgent(model, settings)
         self._coder = CodeAgent(model, settings, self._count)
@@ -61,7 +62,7 @@ class AgentsProposer:
         try:
             self._collect(state, candidates)
         except LLMError as error:
-            self._give_up(error, candidates)
+            self._give_up(error, state, candidates)
         return candidates
 
     def combine(self, state: ProposerState, improvements: Sequence[Outcome]) -> Candidate | None:
@@ -84,9 +85,10 @@ class AgentsProposer:
 
     def notes(self) -> list[str]:
         """Returns what a user should know about the model's answers."""
-        notes = [f"The model gave {count} {what}." for what, count in sorted(self._useless.items())]
+        notes = [f"The model gave {counted(count, *what)}." for what, count in sorted(self._useless.items())]
         if changed := self._model.changed:
-            notes.append(f"{len(changed)} requests were not those of the recorded run, the first is {changed[0]}.")
+            said = counted(len(changed), "request was not that", "requests were not those")
+            notes.append(f"{said} of the recorded run, the first is {changed[0]}.")
         return notes
 
     def _collect(self, state: ProposerState, candidates: list[Candidate]) -> None:
@@ -118,7 +120,7 @@ class AgentsProposer:
         except ContextTooLong:
             report = ""
         if not report:
-            self._count("analyses without a report")
+            self._count(("analysis without a report", "analyses without a report"))
         return report
 
     def _described(self, state: ProposerState) -> str:
@@ -133,19 +135,19 @@ class AgentsProposer:
         known = {outcome.candidate.sha256 for outcome in state.history}
         known |= {other.sha256 for other in candidates} | {Program(state.incumbent.source).sha256}
         if candidate.sha256 in known:
-            self._count("programs that had been tried before")
+            self._count(("program that had been tried before", "programs that had been tried before"))
             return False
         return True
 
-    def _give_up(self, error: LLMError, candidates: Sequence[Candidate]) -> None:
+    def _give_up(self, error: LLMError, state: ProposerState, candidates: Sequence[Candidate]) -> None:
         """Decide what an error means: with candidates it is for the next iteration to meet it again."""
-        nothing_ever = not self._model.ledger.calls
+        nothing_ever = not self._model.ledger.calls and not state.history
         if _is_fault_of_replay(error) or (isinstance(error, Denied) and nothing_ever):
             raise error
         if not candidates:
             raise SearchEnded(str(error), for_all=isinstance(error, LimitReached | RecordingEnded)) from None
 
-    def _count(self, what: str) -> None:
+    def _count(self, what: Useless) -> None:
         self._useless[what] += 1
 
 

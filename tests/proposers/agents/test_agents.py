@@ -40,7 +40,7 @@ def test_a_search_adopts_what_the_agents_join_and_goes_on_from_there(search):
     assert ideas[2].startswith("together: idea 0.")
     # What failed was tried in the sandbox, and mended once with its traceback.
     assert "ZeroDivisionError: division by zero" in text(found.having("This does not work")[-1])
-    assert any("failed their checks also after repair" in note for note in found.notes)
+    assert any("failed its checks also after repair" in note for note in found.notes)
     second = text(found.having("ideas for the next programs")[1])
     assert "combination: together" in second
     assert BOTH in second
