@@ -42,10 +42,13 @@ def row(folder: Path, run: Path) -> dict[str, Any]:
     documents = load_collection(folder).documents
     records = [json.loads(line) for line in (run / "journal.jsonl").read_text(encoding="ascii").splitlines()]
     figures = {record["program"]: record["metrics"] for record in records if record["record"] == "evaluation"}
-    plans = {p["idea"]: p for r in records if r["record"] == "evidence" for p in r.get("forecasts", ())}
+    plans: dict[str, dict[str, Any]] = {}
     baseline = next(iter(figures))
     gains, surplus = defaultdict(list), defaultdict(list)
     for record in records:
+        if record["record"] == "evidence":
+            # Forecasts of a later round are of another incumbent.
+            plans = {plan["idea"]: plan for plan in record.get("forecasts", ())}
         plan = plans.get(record.get("idea", ""))
         if record["record"] != "candidate" or record["parents"] != [baseline] or plan is None:
             continue

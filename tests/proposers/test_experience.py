@@ -9,7 +9,10 @@ from autoindex_haystack.evaluation import METRICS, Evaluation
 from autoindex_haystack.program import Program
 from autoindex_haystack.proposers import Candidate, Outcome
 from autoindex_haystack.proposers.builtin.experience import Experience
+from autoindex_haystack.proposers.builtin.forecast import Forecast
 from autoindex_haystack.proposers.builtin.library import TRANSFORMS
+from autoindex_haystack.proposers.builtin.moves import Move
+from autoindex_haystack.proposers.builtin.plans import Plan, no_better_than_forecast, promising_first
 from autoindex_haystack.proposers.builtin.priors import Priors, Row, fingerprint, kind_of
 from autoindex_haystack.proposers.builtin.profile import Profile, profile_corpus
 from autoindex_haystack.proposers.builtin.recipe import Recipe, Step
@@ -113,3 +116,19 @@ def test_the_shipped_table_names_no_collection():
         assert all(abs(value) < 0.1 for value in row.surplus.values())
         assert set(row.surplus) <= set(TRANSFORMS)
         assert set(row.gain) <= set(TRANSFORMS)
+
+
+def test_a_guess_promises_no_more_than_the_forecasts_of_its_transform():
+    forecast = Forecast(recall=0.01, ndcg=0.0, reached=1, lost=0, missed=5, growth=1.0, idle=False)
+    plans = [
+        Plan(Recipe((FORMS,)), "addition", "word_forms", "", "", 0.5, forecast=forecast),
+        Plan(Recipe((MORE,)), "addition", "word_forms", "", "", 0.5),
+        Plan(Recipe((TITLE,)), "addition", "title", "", "", 0.5),
+    ]
+    assert [plan.guess for plan in no_better_than_forecast(plans)] == [0.01, 0.01, 0.5]
+
+
+def test_what_gained_elsewhere_is_forecast_first():
+    moves = [Move(TITLE, 0.5, ""), Move(HYPHENS, 0.4, ""), Move(FORMS, 0.3, "")]
+    assert promising_first(moves, {}) == moves
+    assert promising_first(moves, {"word_forms": 0.02}) == [moves[2], *moves[:2]]

@@ -3,7 +3,8 @@
 import pytest
 
 from autoindex_haystack.program import Program, builtin_program
-from autoindex_haystack.proposers.builtin import pool
+from autoindex_haystack.proposers import Candidate, Outcome, ProposerState
+from autoindex_haystack.proposers.builtin import BuiltinProposer, pool
 from autoindex_haystack.proposers.builtin.forecast import Forecaster, is_plain, load_trusted
 from autoindex_haystack.proposers.builtin.recipe import Recipe, Step
 from autoindex_haystack.proposers.builtin.render import render
@@ -80,3 +81,16 @@ def test_a_transform_that_fails_on_a_document_has_no_forecast(bench, diagnosis, 
     assert forecaster.forecast(Recipe((Step.of("title", times=10**9),))) is None
     assert forecaster.forecast(Recipe((Step.of("passages", words="many"),))) is None
     assert forecaster.forecast(Recipe((FORMS,))).recall > 0
+
+
+def test_a_combination_has_only_what_is_forecast_to_add(bench, diagnosis, baseline):
+    proposer, harm = BuiltinProposer(), Step.of("passages", words=4)
+    state = ProposerState(
+        0, 1, 8, bench.view, builtin_program("full_document"), baseline, baseline, diagnosis=lambda: diagnosis
+    )
+    sources = [render(Recipe((step,))) for step in (FORMS, harm)]
+    improvements = [Outcome(1, Candidate(source, source[:20]), baseline, gain=0.01) for source in sources]
+    forecaster = Forecaster(bench.view, diagnosis, Recipe(), {}, 0)
+    both, alone = (forecaster.forecast(Recipe(steps)) for steps in ((harm, FORMS), (FORMS,)))
+    assert both.recall <= alone.recall
+    assert proposer.combine(state, improvements) is None

@@ -79,16 +79,17 @@ class Judge:
     experience: Experience
     forecaster: Forecaster | None
 
-    def expect(self, plan: Plan, *, forecast: bool = True) -> Plan:
+    def expect(self, plan: Plan, *, forecast: bool = True, curious: bool = True) -> Plan:
         """Returns a plan with what it is expected to be worth.
 
         :param plan: The plan.
         :param forecast: Whether it is forecast if it has not been.
+        :param curious: Whether it counts in its favour that little is known of it.
         """
         found = self.forecaster.forecast(plan.recipe) if forecast and self.forecaster else plan.forecast
         value = value_of(found) if found else plan.guess
         correction, doubt = self.experience.adjust(plan.recipe, self.incumbent)
-        value += correction + _CURIOSITY * doubt
+        value += correction + (_CURIOSITY * doubt if curious else 0.0)
         if found:
             value -= _GROWTH * (found.growth - 1)
             if found.growth * self.growth > _LARGEST:
@@ -106,10 +107,13 @@ def promising_first(moves: Sequence[Move], gains: Mapping[str, float]) -> list[M
 
     :param moves: The moves.
     :param gains: What transforms gained elsewhere.
-    :returns: The moves, with scores that count both.
+    :returns: The moves, those first that should be forecast first.
     """
-    scored = [replace(move, score=move.score + gains.get(move.step.transform, 0.0) / _GUESS) for move in moves]
-    return sorted(scored, key=lambda move: (-move.score, move.step.transform, move.step.parameters))
+
+    def promise(move: Move) -> tuple[float, str, str]:
+        return -move.score - gains.get(move.step.transform, 0.0) / _GUESS, move.step.transform, move.step.parameters
+
+    return sorted(moves, key=promise)
 
 
 def additions(moves: Sequence[Move], incumbent: Recipe) -> list[Plan]:
@@ -143,6 +147,20 @@ def ablations(incumbent: Recipe) -> list[Plan]:
     ]
 
 
+def no_better_than_forecast(plans: Sequence[Plan]) -> list[Plan]:
+    """Lower the guesses of plans without a forecast to the best forecast of their transform.
+
+    :param plans: The plans.
+    :returns: The plans in the same order.
+    """
+    best: dict[str, float] = {}
+    for plan in plans:
+        if plan.forecast:
+            value = value_of(plan.forecast)
+            best[plan.subject] = max(best.get(plan.subject, value), value)
+    return [replace(plan, guess=min(plan.guess, best.get(plan.subject, plan.guess))) for plan in plans]
+
+
 def bundles(judge: Judge, moves: Sequence[Move], ranked: Sequence[Plan]) -> Iterator[Plan]:
     """Join several changes, each of which is expected to add to those before.
 
@@ -159,15 +177,21 @@ def bundles(judge: Judge, moves: Sequence[Move], ranked: Sequence[Plan]) -> Iter
     current, used = judge.incumbent, set[str]()
     while len(chain) < _LONGEST_BUNDLE:
         open_moves = _first_of_each([move for move in order if move.step.transform not in used])
-        tried = [judge.expect(_joined(current, move, chain)) for move in open_moves[:_TRIED_A_LEVEL]]
+        plans = [_joined(current, move, chain) for move in open_moves[:_TRIED_A_LEVEL]]
+        tried = [judge.expect(plan, curious=False) for plan in plans]
         best = max(tried, key=lambda plan: plan.expected, default=None)
         so_far = chain[-1].expected if chain else 0.0
-        if best is None or best.expected < so_far + max(_LEAST_GAIN, _LEAST_SHARE * so_far):
+        if best is None or not adds_enough(best.expected, so_far):
             break
         chain.append(best)
         current = best.recipe
         used.add(best.subject)
     yield from reversed(chain[1:])
+
+
+def adds_enough(expected: float, so_far: float) -> bool:
+    """Whether what a longer bundle is expected to be worth is enough more than what it has so far."""
+    return expected >= so_far + max(_LEAST_GAIN, _LEAST_SHARE * so_far)
 
 
 def _joined(current: Recipe, move: Move, chain: Sequence[Plan]) -> Plan:

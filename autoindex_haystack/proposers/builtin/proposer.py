@@ -17,11 +17,14 @@ from autoindex_haystack.proposers.builtin.library import compose
 from autoindex_haystack.proposers.builtin.moves import Move, moves
 from autoindex_haystack.proposers.builtin.plans import (
     ABLATION,
+    BUNDLE,
     Judge,
     Plan,
     ablations,
     additions,
+    adds_enough,
     bundles,
+    no_better_than_forecast,
     promising_first,
     value_of,
 )
@@ -30,7 +33,7 @@ from autoindex_haystack.proposers.builtin.profile import Profile, profile_corpus
 from autoindex_haystack.proposers.builtin.recipe import Recipe, Step, read_recipe
 from autoindex_haystack.proposers.builtin.render import render
 
-_FORECAST = 16
+_FORECAST = 24
 """Moves that are forecast, those with the most promising evidence; the others are judged by that alone."""
 
 _SAME_KIND = 0.6
@@ -72,24 +75,28 @@ class BuiltinProposer:
     def combine(self, state: ProposerState, improvements: Sequence[Outcome]) -> Candidate | None:
         """Join improvements; see :class:`autoindex_haystack.proposers.Proposer`."""
         incumbent = read_recipe(state.incumbent.source) or Recipe()
-        combined = incumbent
-        # The best one comes last, so that its parameters stand where two improvements change the same transform.
-        for outcome in reversed(improvements):
-            recipe = read_recipe(outcome.candidate.source)
-            if recipe is None:
-                continue
-            for step in _changed(recipe, incumbent):
-                present = combined.get(step.transform)
-                old = incumbent.get(step.transform)
-                merged = _merge(present, step, old) if present and step.transform == "fields" else step
-                combined = compose(combined, merged)
+        forecaster = self._forecasts(state, incumbent)
+        judge = Judge(incumbent, state.evaluation.growth, Experience.of((), state.baseline, {}, {}), forecaster)
+
+        def expected(recipe: Recipe) -> float:
+            return judge.expect(Plan(recipe, BUNDLE, "", "", ""), curious=False).expected
+
+        pairs = [(o, recipe) for o in improvements if (recipe := read_recipe(o.candidate.source)) is not None]
+        if not pairs:
+            return None
+        joined, combined = [pairs[0][0]], pairs[0][1]
+        for outcome, recipe in pairs[1:]:
+            longer = _with_changes(combined, recipe, incumbent)
+            if longer != combined and (forecaster is None or adds_enough(expected(longer), expected(combined))):
+                combined = longer
+                joined.append(outcome)
         source = render(combined)
         tried = {outcome.candidate.sha256 for outcome in state.history}
-        if Program(source).sha256 in tried or state.check(source):
+        if len(joined) < 2 or Program(source).sha256 in tried or state.check(source):
             return None
-        ideas = "; ".join(outcome.candidate.idea for outcome in improvements)
-        parents = tuple(outcome.candidate.sha256 for outcome in improvements)
-        return Candidate(source, f"together: {ideas}", f"each of {len(improvements)} changes helped alone", parents)
+        ideas = "; ".join(outcome.candidate.idea for outcome in joined)
+        parents = tuple(outcome.candidate.sha256 for outcome in joined)
+        return Candidate(source, f"together: {ideas}", f"each of {len(joined)} changes helped alone", parents)
 
     def _judge(
         self, state: ProposerState, incumbent: Recipe, profile: Profile, found: Sequence[Move]
@@ -105,6 +112,7 @@ class BuiltinProposer:
                 else plan
                 for i, plan in enumerate(plans)
             ]
+        plans = no_better_than_forecast(plans)
         promised = {
             move.step: value_of(plan.forecast) if plan.forecast else plan.guess
             for move, plan in zip(found, plans, strict=True)
@@ -226,11 +234,11 @@ def _order(plan: Plan) -> tuple[float, str]:
 
 
 def _spread(found: Sequence[Move], most: int) -> list[int]:
-    """The places of the moves to forecast: first of each transform, then second, in the order of their evidence."""
+    """The places of the moves to forecast: three of each transform, then three more, in the order of their evidence."""
     seen: Counter[str] = Counter()
     turns = []
     for i, move in enumerate(found):
-        turns.append((seen[move.step.transform] // 2, i))
+        turns.append((seen[move.step.transform] // 3, i))
         seen[move.step.transform] += 1
     return [i for _, i in sorted(turns)[:most]]
 
@@ -244,6 +252,17 @@ def _varied(ranked: Sequence[Plan]) -> list[Plan]:
         varied.append(replace(plan, expected=plan.expected - loss))
         seen[plan.subject] += 1
     return sorted(varied, key=_order)
+
+
+def _with_changes(combined: Recipe, recipe: Recipe, incumbent: Recipe) -> Recipe:
+    """Add what a recipe changes of the incumbent, except where the combination has changed the same transform."""
+    for step in _changed(recipe, incumbent):
+        present, old = combined.get(step.transform), incumbent.get(step.transform)
+        if present is None or present == old:
+            combined = compose(combined, step)
+        elif step.transform == "fields":
+            combined = compose(combined, _merge(step, present, old))
+    return combined
 
 
 def _changed(recipe: Recipe, parent: Recipe) -> list[Step]:
