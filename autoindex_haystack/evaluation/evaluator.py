@@ -17,7 +17,13 @@ from autoindex_haystack.evaluation.metrics import means
 from autoindex_haystack.evaluation.outcome import Begun, Evaluation
 from autoindex_haystack.evaluation.rankings import NamedRankings
 from autoindex_haystack.evaluation.reachable import check_reachable, documents_with_token
-from autoindex_haystack.evaluation.readings import ChunkReading, ExactReading, IndexReading, hash_block
+from autoindex_haystack.evaluation.readings import (
+    ChunkReading,
+    ExactReading,
+    IndexReading,
+    hash_block,
+    is_worth_reading,
+)
 from autoindex_haystack.program import Program
 from autoindex_haystack.retrieval import BM25Settings, ChunkTable, get_backend
 from autoindex_haystack.retrieval.lucene_model import Departures
@@ -38,11 +44,6 @@ from autoindex_haystack.sandbox import (
 
 if TYPE_CHECKING:
     from autoindex_haystack.evaluation.exact import ExactEvaluator
-
-_EXACT_ANALYZERS = ("bm25s",)
-
-_WORTH_READING = 4_000_000
-"""Bytes of text, over all evaluations expected, from which on reading without an index pays for loading its code."""
 
 Progress = Callable[[str, int, int], None]
 """Called with the name of the phase, how much of it is done and how much there is."""
@@ -102,8 +103,7 @@ class Evaluator:
         self._documents = DocumentFile(collection.documents)
         self._reachable = documents_with_token(collection.documents, settings.analyzer)
         if exact is None:
-            possible = backend == "bm25s" and settings.analyzer in _EXACT_ANALYZERS
-            exact = possible and self.corpus_bytes * evaluations >= _WORTH_READING
+            exact = is_worth_reading(backend, settings.analyzer, self.corpus_bytes * evaluations)
         self._reads = exact
         self._exact: dict[tuple[str, ...], ExactEvaluator] = {}
         self._lock = threading.Lock()

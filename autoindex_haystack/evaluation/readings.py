@@ -19,6 +19,33 @@ Tell = Callable[[str], object]
 """Called with the name of the step that begins."""
 
 
+_READABLE = ("bm25s", ("bm25s",))
+"""The engine whose rankings are made without an index, and the analyzers for which that is done."""
+
+_WORTH_READING = 4_000_000
+"""Bytes of text, over all evaluations expected, from which on reading without an index pays for loading its code."""
+
+_WORTH_COMPILING = 50_000_000
+"""The same when the code must be compiled first, which takes as long as to index these."""
+
+
+def is_worth_reading(backend: str, analyzer: str, size: int) -> bool:
+    """Whether reading without an index can be done and pays.
+
+    :param backend: Name of the engine.
+    :param analyzer: Name of the analyzer.
+    :param size: Bytes of text, over all evaluations expected.
+    """
+    engine, analyzers = _READABLE
+    if backend != engine or analyzer not in analyzers or size < _WORTH_READING:
+        return False
+    if size >= _WORTH_COMPILING:
+        return True
+    from autoindex_haystack.evaluation.exact import is_compiled
+
+    return is_compiled()
+
+
 class ChunkReading(Protocol):
     """Takes a program's chunks block by block and then knows all that an evaluation says of them."""
 

@@ -1,5 +1,8 @@
 """Reading without an index: lengths, counts, scores, order and figures are those of the bm25s engine."""
 
+import os
+import subprocess
+import sys
 from collections import Counter
 from itertools import pairwise
 
@@ -11,9 +14,11 @@ from hypothesis import strategies as st
 from autoindex_haystack import load_collection
 from autoindex_haystack.evaluation import Evaluator, score_queries
 from autoindex_haystack.evaluation.exact import ExactEvaluator
+from autoindex_haystack.evaluation.exact.compiled import is_kept
 from autoindex_haystack.evaluation.exact.judgments import Judgments
 from autoindex_haystack.evaluation.exact.memory import Memory
 from autoindex_haystack.evaluation.exact.scan import WordScanner
+from autoindex_haystack.evaluation.exact.words import scan_words
 from autoindex_haystack.evaluation.metrics import SMOOTH_RECALL, smooth_recall
 from autoindex_haystack.program import builtin_program
 from autoindex_haystack.retrieval import BM25Settings, Bm25sIndex, ChunkTable, Ranking
@@ -224,3 +229,33 @@ def test_one_evaluator_takes_several_sets_of_queries_and_programs_in_turn(small)
 def test_an_analyzer_or_engine_that_cannot_be_read_is_indexed(small):
     with Evaluator(small, BM25Settings(analyzer="lucene-standard"), evaluations=10**9) as evaluator:
         assert evaluator.evaluate(builtin_program("full_document"), ["q1"]).scores["q1"]["recall@100"] == 0.5
+
+
+@pytest.mark.parametrize("size", [1, 10**7])
+def test_code_that_must_be_compiled_first_is_left_alone_where_that_takes_longer(tmp_path, size):
+    """In a process whose compiled code is kept in an empty folder."""
+    script = (
+        "from autoindex_haystack.evaluation.exact import is_compiled\n"
+        "from autoindex_haystack.evaluation.readings import is_worth_reading as pays\n"
+        f"print(is_compiled(), pays('bm25s', 'bm25s', {size}), pays('bm25s', 'bm25s', {size} * 100_000_000))"
+    )
+    environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["False", "False", "True"]
+
+
+def test_compiled_code_is_kept(tmp_path):
+    scanned(WordScanner(["wing"]), ["wing"])
+    assert is_kept(scan_words)
+
+
+@pytest.mark.parametrize("call", ["ftruncate", "posix_fallocate"])
+def test_less_is_remembered_where_there_is_no_room(monkeypatch, call):
+    def refuse(*_: object) -> None:
+        raise OSError
+
+    monkeypatch.setattr(os, call, refuse)
+    memory = Memory(WordScanner(["wing"]), 2)
+    for _ in range(3):
+        scan = memory.scan(np.arange(2), np.ones(2, np.uint32), Utf8Texts.of(["wing", "ice"]), np.empty(2, np.uint64))
+        assert (scan.lengths.tolist(), scan.counts.tolist()) == ([1, 1], [1, 0])

@@ -14,21 +14,28 @@ from numpy.typing import NDArray
 from xxhash import xxh3_128_digest
 
 from autoindex_haystack.evaluation.diagnosis import QueryPostings
+from autoindex_haystack.evaluation.exact.compiled import is_kept
 from autoindex_haystack.evaluation.exact.hashing import hash_documents
 from autoindex_haystack.evaluation.exact.judgments import Judgments
 from autoindex_haystack.evaluation.exact.memory import Memory
 from autoindex_haystack.evaluation.exact.reading import Reading
 from autoindex_haystack.evaluation.exact.scan import Scan, WordScanner, cores
-from autoindex_haystack.evaluation.exact.scoring import Scorer
+from autoindex_haystack.evaluation.exact.scoring import Scorer, best_chunks
 from autoindex_haystack.evaluation.exact.terms import QueryTerms
+from autoindex_haystack.evaluation.exact.words import scan_words
 from autoindex_haystack.evaluation.metrics import DEPTH, SMOOTH_DEPTH, PerQuery
 from autoindex_haystack.retrieval import BM25Settings, Ranking
 from autoindex_haystack.retrieval.lucene_model import Postings
 
-__all__ = ["ExactEvaluator", "Reading", "Scan", "hash_documents"]
+__all__ = ["ExactEvaluator", "Reading", "Scan", "hash_documents", "is_compiled"]
 
 _JUDGED = 64
 """Outputs of programs of which rankings and figures are remembered."""
+
+
+def is_compiled() -> bool:
+    """Whether the code was compiled before on this machine; otherwise its first use takes some seconds."""
+    return is_kept(best_chunks) and is_kept(scan_words)
 
 
 class ExactEvaluator:

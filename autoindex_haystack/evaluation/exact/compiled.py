@@ -22,6 +22,16 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
         return numba.njit(nogil=True)(function)
 
 
+def is_kept(function: Callable[..., Any]) -> bool:
+    """Whether a function's code was compiled before and is kept on disk, so that it is loaded in a moment.
+
+    :param function: What :func:`compiled` returned.
+    """
+    kept = getattr(getattr(function, "_cache", None), "_cache_file", None)
+    # An index that belongs to other versions of numba or of the source counts as empty.
+    return kept is not None and bool(kept._load_index())
+
+
 @intrinsic
 def _load_word(typing: Any, data: Any, position: Any) -> Any:
     """Read eight bytes of a uint8 array, from any position, as one uint64 (little-endian)."""

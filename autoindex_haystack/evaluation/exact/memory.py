@@ -125,8 +125,13 @@ class _Row:
         self._file = tempfile.TemporaryFile(prefix="autoindex-")  # noqa: SIM115 - open as long as the row is used
         self._ready = 0
         self._next = 0
-        os.ftruncate(self._file.fileno(), self._capacity * _WIDTH)
-        self.numbers = np.frombuffer(mmap.mmap(self._file.fileno(), self._capacity * _WIDTH), np.int32)
+        try:
+            os.ftruncate(self._file.fileno(), self._capacity * _WIDTH)
+            self.numbers = np.frombuffer(mmap.mmap(self._file.fileno(), self._capacity * _WIDTH), np.int32)
+        except OSError:
+            # No file or no address space of that size is allowed: a little memory has to do.
+            self._ready = self._capacity = step // _WIDTH
+            self.numbers = np.empty(self._capacity, np.int32)
 
     def close(self) -> None:
         """Give the file back as soon as nobody reads the numbers."""

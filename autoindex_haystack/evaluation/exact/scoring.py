@@ -107,7 +107,7 @@ class Scorer:
         last: int,
     ) -> Sequence[Ranking]:
         """Rank for the queries from ``first`` to before ``last``."""
-        ends, found, scores = _best_chunks(
+        ends, found, scores = best_chunks(
             self._queries.bounds, self._queries.tokens, postings.starts, postings.chunks, postings.weights,
             firsts, top_k, np.float32(_ALIKE), first, last,
         )  # fmt: skip
@@ -200,7 +200,7 @@ def _almost_last(tops, top_k, peaks):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _best_chunks(bounds, tokens, starts, chunks, weights, firsts, top_k, alike, first, last):  # type: ignore[no-untyped-def]
+def best_chunks(bounds, tokens, starts, chunks, weights, firsts, top_k, alike, first, last):  # type: ignore[no-untyped-def]
     """For some queries, all chunks that can be the best of one of the first ``top_k`` documents, and some more.
 
     These are the chunks that score above 0 and not further than ``alike`` below the document in the last place.
