@@ -3,15 +3,18 @@
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import jinja2
+if TYPE_CHECKING:
+    import jinja2
 
 _HEADER = ("{#-", "-#}")
 
 
 @cache
-def _environment() -> jinja2.Environment:
+def _environment() -> "jinja2.Environment":
+    import jinja2
+
     return jinja2.Environment(
         loader=jinja2.FileSystemLoader(folder()),
         undefined=jinja2.StrictUndefined,

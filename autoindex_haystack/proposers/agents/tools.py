@@ -6,7 +6,6 @@ from collections.abc import Callable
 from itertools import islice
 from typing import Annotated, Any
 
-import regex
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from autoindex_haystack.collection import Document
@@ -147,6 +146,9 @@ class Toolbox:
         return f"{metadata}Characters {min(offset, total)} to {min(offset + length, total)} of {total}:\n{part}"
 
     def _grep(self, pattern: str, most: int) -> str:
+        # Unlike `re` it can be stopped in the middle of an expression that explodes.
+        import regex
+
         deadline = time.monotonic() + SEARCH_SECONDS
         try:
             compiled = regex.compile(pattern, regex.IGNORECASE)

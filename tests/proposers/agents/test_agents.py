@@ -221,3 +221,17 @@ def test_a_tool_answers_whatever_it_is_asked(propose, monkeypatch, call, told):
     result = next(m for r in found.server.requests for m in r["messages"] if m["role"] == "tool")["content"]
     assert told in result
     assert len(result) < 4_000
+
+
+def test_the_analysis_goes_on_with_less_when_the_model_has_a_small_context(propose):
+    agents = Agents(looks=[[("bm25_retrieve", {"query": f"paint {i}", "top_k": 10})] for i in range(8)])
+
+    def script(request, number):
+        if request.get("tools") and len(text(request)) > 6_000:
+            return Answer("the request exceeds the available context size", status=400)
+        return agents(request, number)
+
+    found = propose(script)
+    assert any(request.get("tools") and len(text(request)) > 6_000 for request in found.server.requests)
+    assert found.having("Report now")
+    assert found.notes == []
