@@ -224,14 +224,14 @@ def test_a_tool_answers_whatever_it_is_asked(propose, monkeypatch, call, told):
 
 
 def test_the_analysis_goes_on_with_less_when_the_model_has_a_small_context(propose):
-    agents = Agents(looks=[[("bm25_retrieve", {"query": f"paint {i}", "top_k": 10})] for i in range(8)])
+    agents = Agents(looks=[[("grep_corpus", {"pattern": f"filler{i} ", "max_results": 20})] for i in range(5)])
 
     def script(request, number):
-        if request.get("tools") and len(text(request)) > 6_000:
+        if request.get("tools") and len(text(request)) > 9_000:
             return Answer("the request exceeds the available context size", status=400)
         return agents(request, number)
 
     found = propose(script)
-    assert any(request.get("tools") and len(text(request)) > 6_000 for request in found.server.requests)
+    assert any(request.get("tools") and len(text(request)) > 9_000 for request in found.server.requests)
     assert found.having("Report now")
     assert found.notes == []
