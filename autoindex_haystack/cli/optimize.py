@@ -9,6 +9,7 @@ import click
 from autoindex_haystack.cli import options
 from autoindex_haystack.cli.model import AGENT_NAMES, MODEL_NAMES, agent_options, given, model_options
 from autoindex_haystack.cli.output import print_json, print_notes, print_table, progress
+from autoindex_haystack.cli.pipelines import learn_on_pipeline, pipeline_options, read_pipeline, write_wrapped
 from autoindex_haystack.cli.places import check_outputs
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     "autoindex optimize my_collection --out my_run",
     "autoindex optimize my_collection --out my_run --proposer agents --model gpt-5-mini --max-tokens-total 500000",
     "autoindex optimize my_collection --out again --replay my_run",
+    "autoindex optimize my_questions --corpus-from-pipeline indexing.yaml --files my_docs --wrap indexing.yaml "
+    "--out my_run",
 )
 @options.collection_argument
 @click.option("--out", required=True, type=click.Path(path_type=Path), metavar="RUN", help="The run folder to write.")
@@ -73,6 +76,7 @@ if TYPE_CHECKING:
     metavar="RUN",
     help="Repeat a run with its own settings and the recorded answers of its model, without any network.",
 )
+@pipeline_options
 @options.split_options
 @options.backend_option
 @options.bm25_options(frozen=False)
@@ -105,6 +109,9 @@ def command(
     model: "ModelOptions",
     agents: "Callable[[tuple[str, ...]], AgentSettings]",
     replay: Path | None,
+    corpus_from_pipeline: Path | None,
+    files: Path | None,
+    wrap: Path | None,
     split: Path | None,
     split_seed: int,
     backend: str,
@@ -133,6 +140,9 @@ def command(
 
     _check_together(proposer, replay)
     check_outputs(out, inputs=[collection, *([replay] if replay else [])], force=force)
+    if wrap:
+        read_pipeline(wrap)
+    learn_on_pipeline(collection, corpus_from_pipeline, files)
     how: Any = {"workers": workers, "jobs": jobs, "isolation": isolation}
     if replay:
         with progress() as show:
@@ -169,17 +179,20 @@ def command(
                 force=force,
                 listener=SearchLog(show, objective=objective, quiet=as_json),
             )
+    wrapped = write_wrapped(wrap, out) if wrap else None
     if as_json:
-        print_json(result.model_dump(mode="json"))
+        print_json(result.model_dump(mode="json") | ({"wrapped": str(wrapped)} if wrapped else {}))
         return
     print_notes(result.notes)
     print_result(result)
+    if wrapped:
+        click.echo(f"your pipeline with the component in it: {wrapped}")
 
 
 def _check_together(proposer: str, replay: Path | None) -> None:
     """Refuse options that would have no effect beside others."""
     parameters = click.get_current_context().command.params
-    free = {"collection", "out", "replay", "workers", "jobs", "isolation", "force", "as_json"}
+    free = {"collection", "out", "replay", "wrap", "workers", "jobs", "isolation", "force", "as_json"}
     decisive = tuple(parameter.name for parameter in parameters if parameter.name and parameter.name not in free)
     if replay and (named := given(decisive)):
         msg = f"--replay repeats a run with its own settings; leave out {', '.join(named)}"

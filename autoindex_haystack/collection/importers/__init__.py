@@ -5,6 +5,6 @@ little memory; :func:`write_collection` writes it. Libraries that only one layou
 """
 
 from autoindex_haystack.collection.importers.source import Query, Source
-from autoindex_haystack.collection.importers.write import Imported, write_collection
+from autoindex_haystack.collection.importers.write import Imported, write_collection, write_corpus
 
-__all__ = ["Imported", "Query", "Source", "write_collection"]
+__all__ = ["Imported", "Query", "Source", "write_collection", "write_corpus"]

@@ -1,7 +1,8 @@
 """Writing an imported collection: corpus, queries, judgments, a split if there is one, and a README with the counts."""
 
+import filecmp
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +13,7 @@ from autoindex_haystack.collection.split import Split
 from autoindex_haystack.collection.synthetic import synthetic_note, write_synthetic
 from autoindex_haystack.collection.types import Document
 from autoindex_haystack.errors import CollectionError
-from autoindex_haystack.files import atomic_folder
+from autoindex_haystack.files import atomic_file, atomic_folder
 
 _PROGRESS_EVERY = 2_000
 
@@ -64,6 +65,22 @@ def write_collection(
         imported = Imported(len(ids), len(queries), judgments, tuple(notes))
         (folder / "README.md").write_text(_readme(source, imported, out.resolve().name), encoding="utf-8")
     return imported
+
+
+def write_corpus(documents: Iterable[Document], path: Path, progress: Callable[[int], None] | None = None) -> None:
+    """Write the corpus file of a collection whose queries are there already.
+
+    :param documents: The documents; the title is the metadata's ``title``.
+    :param path: The file; one with the same content may be there.
+    :param progress: Called with the number of documents written so far.
+    :raises CollectionError: If there is no document, an id stands twice, or the file holds another corpus.
+    :raises RunError: If the folder cannot be written.
+    """
+    with atomic_file(path) as temporary:
+        _write_corpus(Source("", documents), temporary, progress)
+        if path.exists() and not filecmp.cmp(temporary, path, shallow=False):
+            msg = f"{path} holds another corpus; move it away, or learn on it as it is"
+            raise CollectionError(msg)
 
 
 def _write_corpus(source: Source, path: Path, progress: Callable[[int], None] | None) -> set[str]:
