@@ -77,9 +77,18 @@ def smooth_recall(ranks: NDArray[np.int64], relevant: int) -> float:
     :param relevant: How many relevant documents the query has, found or not.
     :returns: The average, 0 to 1.
     """
-    found = ranks[ranks <= SMOOTH_DEPTH]
-    gains = np.log((_NOWHERE + _OFFSET) / (found + _OFFSET))
-    return float(gains.sum() / np.log((_NOWHERE + _OFFSET) / (1 + _OFFSET)) / relevant)
+    return float(smooth_gains(ranks).sum() / relevant)
+
+
+def smooth_gains(ranks: NDArray[np.int64]) -> NDArray[np.float64]:
+    """What each relevant document adds to :func:`smooth_recall`, before it is divided by their number.
+
+    :param ranks: int64, shape (documents,): their ranks, from 1; 0 for those that are not found.
+    :returns: float64, shape (documents,): 0 to 1.
+    """
+    found = (ranks > 0) & (ranks <= SMOOTH_DEPTH)
+    gains = np.log((_NOWHERE + _OFFSET) / (ranks + _OFFSET)) / np.log((_NOWHERE + _OFFSET) / (1 + _OFFSET))
+    return np.where(found, gains, 0.0)
 
 
 def ideal_dcg(grades: Iterable[int]) -> float:

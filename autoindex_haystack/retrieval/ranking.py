@@ -7,6 +7,7 @@ rounding first makes their rankings comparable. Returned scores stay unrounded.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
@@ -123,22 +124,50 @@ def max_p(hits: Hits, documents: NDArray[np.int64], document_order: NDArray[np.i
     :param top_k: How many documents at most.
     :returns: The ranking of documents. Among chunks whose scores round to the same, the first stands for its document.
     """
-    if not len(hits.ordinals):
-        return _empty()
     chunks, scores = hits.ordinals, hits.scores
     if (chunks[1:] <= chunks[:-1]).any():
         order = np.argsort(chunks)
         chunks, scores = chunks[order], scores[order]
+    ends = np.array([len(chunks)])
+    return max_p_each(chunks, scores, ends, documents, document_order, top_k)[0]
+
+
+def max_p_each(
+    chunks: NDArray[np.int64],
+    scores: NDArray[np.float32],
+    ends: NDArray[np.int64],
+    documents: NDArray[np.int64],
+    document_order: NDArray[np.int64],
+    top_k: int,
+) -> list[Ranking]:
+    """Do what :func:`max_p` does for several queries at once.
+
+    :param chunks: int64, shape (hits,): the chunks of the first query, rising, then those of the next.
+    :param scores: float32, shape (hits,): their scores, above 0.
+    :param ends: int64, shape (queries,): where the hits of each query end.
+    :param documents: int64, shape (chunks,): the document of each chunk, not decreasing.
+    :param document_order: int64, shape (documents,): rank of each document's id by code point.
+    :param top_k: How many documents at most.
+    :returns: For each query its ranking of documents.
+    """
     owners, levels = documents[chunks], rounded(scores)
     # The chunks of a document stand together.
-    first = np.flatnonzero(np.r_[True, owners[1:] != owners[:-1]])
+    begins = np.ones(len(owners), np.bool_)
+    begins[1:] = owners[1:] != owners[:-1]
+    begins[ends[:-1][ends[:-1] < len(owners)]] = True
+    first = np.flatnonzero(begins)
+    ends = np.searchsorted(first, ends)
     if len(first) < len(owners):
         highest = np.maximum.reduceat(levels, first)
         at_height = np.flatnonzero(levels == np.repeat(highest, np.diff(np.r_[first, len(owners)])))
         scores, levels = np.maximum.reduceat(scores, first), highest
         chunks, owners = chunks[at_height[np.searchsorted(at_height, first)]], owners[first]
-    best = np.argsort(document_order[owners] - levels * len(document_order))[:top_k]
-    return Ranking(owners[best], scores[best], chunks[best])
+    places = document_order[owners] - levels * len(document_order)
+    rankings = []
+    for begin, end in pairwise([0, *ends.tolist()]):
+        best = begin + np.argsort(places[begin:end])[:top_k]
+        rankings.append(Ranking(owners[best], scores[best], chunks[best]))
+    return rankings
 
 
 def _take(hits: Hits, order: NDArray[np.intp]) -> Ranking:

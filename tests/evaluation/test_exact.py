@@ -18,6 +18,7 @@ from autoindex_haystack.evaluation.exact.compiled import is_kept
 from autoindex_haystack.evaluation.exact.judgments import Judgments
 from autoindex_haystack.evaluation.exact.memory import Memory
 from autoindex_haystack.evaluation.exact.scan import WordScanner
+from autoindex_haystack.evaluation.exact.scoring import Ranked
 from autoindex_haystack.evaluation.exact.words import scan_words
 from autoindex_haystack.evaluation.metrics import SMOOTH_RECALL, smooth_recall
 from autoindex_haystack.program import builtin_program
@@ -136,10 +137,10 @@ def corpora(draw):
     return ChunkTable(Utf8Texts.of(chunks), owners, ids), {f"q{i}": query for i, query in enumerate(queries)}
 
 
-def rankings_of(chunks: ChunkTable, queries: dict[str, str], bm25: BM25Settings, pieces: int = 3) -> list[Ranking]:
-    """Rank by reading the chunks in several pieces, the last first."""
+def ranked(chunks: ChunkTable, queries: dict[str, str], bm25: BM25Settings, pieces: int = 3) -> Ranked:
+    """Rank by reading the chunks in several pieces, the last first; every document is relevant to every query."""
     ids, order = chunks.document_ids, code_point_order(chunks.document_ids)
-    exact = ExactEvaluator(queries, {query: {ids[0]: 1} for query in queries}, bm25, ids, order)
+    exact = ExactEvaluator(queries, {query: dict.fromkeys(ids, 1) for query in queries}, bm25, ids, order)
     try:
         reading = exact.reading()
         bounds = np.searchsorted(chunks.documents, np.linspace(0, len(ids), pieces + 1).astype(int)).tolist()
@@ -159,8 +160,32 @@ def as_lists(rankings: list[Ranking]) -> list[tuple[list[int], list[float], list
 @given(corpora(), st.sampled_from([BM25Settings(), BM25Settings(k1=0.9, b=0.4), BM25Settings(k1=0, b=1)]))
 def test_rankings_are_those_of_the_bm25s_engine_to_the_last_bit(corpus, bm25):
     chunks, queries = corpus
-    expected = Bm25sIndex.build(chunks, bm25).search_documents(list(queries.values()), 100)
-    assert as_lists(rankings_of(chunks, queries, bm25)) == as_lists(expected)
+    index = Bm25sIndex.build(chunks, bm25)
+    found = ranked(chunks, queries, bm25)
+    best, deep = (index.search_documents(list(queries.values()), top_k) for top_k in (100, 1000))
+    assert as_lists(found.rankings) == as_lists(best)
+    assert found.ranks.tolist() == ranks_of(deep, len(index.document_ids))
+
+
+def test_ranks_deeper_than_rankings_are_those_of_the_bm25s_engine():
+    """Documents of many scores, of nearly the same and of the same, more than there are ranks."""
+    rng = np.random.default_rng(7)
+    corpus = [" ".join(rng.choice(["wing", "ice", "cold", "hot"], rng.integers(1, 400))) for _ in range(1500)]
+    corpus += ["wing ice"] * 700 + ["hot"] * 5200
+    ids = [f"d{i * 7919 % 10007}" for i in range(len(corpus))]
+    chunks = ChunkTable(Utf8Texts.of(corpus), np.arange(len(corpus)), ids)
+    queries = {"q1": "wing", "q2": "cold ice wing", "q3": "hot", "q4": "nothing"}
+    index = Bm25sIndex.build(chunks, BM25Settings())
+    expected = ranks_of(index.search_documents(list(queries.values()), 1000), len(corpus))
+    assert ranked(chunks, queries, BM25Settings()).ranks.tolist() == expected
+
+
+def ranks_of(rankings: list[Ranking], documents: int) -> list[int]:
+    """The rank of each document for the first query, then for the next; 0 for those not found."""
+    ranks = np.zeros((len(rankings), documents), np.int64)
+    for row, ranking in zip(ranks, rankings, strict=True):
+        row[ranking.ordinals] = np.arange(1, len(ranking) + 1)
+    return ranks.ravel().tolist()
 
 
 @pytest.mark.parametrize(
@@ -202,16 +227,18 @@ IDS = [f"d{i}" for i in range(130)]
 def test_figures_are_those_of_ir_measures(rows, data):
     grades = st.dictionaries(st.sampled_from([*IDS, "gone", "lost"]), st.integers(-1, 3), max_size=30)
     qrels = {f"q{i}": {**data.draw(grades), data.draw(st.sampled_from([*IDS, "gone"])): 2} for i in range(len(rows))}
-    none = np.empty(0, np.float32)
-    rankings = [Ranking(np.array(order[:count], np.int64), none, np.empty(0, np.int64)) for order, count in rows]
+    rankings = [order[:count] for order, count in rows]
     expected = score_queries(
-        {query: [IDS[d] for d in ranking.ordinals] for query, ranking in zip(qrels, rankings, strict=True)}, qrels
+        {query: [IDS[d] for d in ranking] for query, ranking in zip(qrels, rankings, strict=True)}, qrels
     )
-    found = Judgments(list(qrels), qrels, {name: i for i, name in enumerate(IDS)}, len(IDS)).score(rankings)
+    judgments = Judgments(list(qrels), qrels, {name: i for i, name in enumerate(IDS)}, len(IDS))
+    judged = [judgments.documents[begin:end].tolist() for begin, end in pairwise(judgments.bounds)]
+    pairs = [(ranking, d) for ranking, documents in zip(rankings, judged, strict=True) for d in documents]
+    found = judgments.score(np.array([r.index(d) + 1 if d in r else 0 for r, d in pairs], np.int64))
     assert list(found) == list(expected)
     for query, ranking in zip(qrels, rankings, strict=True):
         relevant = {document for document, grade in qrels[query].items() if grade > 0}
-        ranks = [rank for rank, d in enumerate(ranking.ordinals, start=1) if IDS[d] in relevant]
+        ranks = [rank for rank, d in enumerate(ranking, start=1) if IDS[d] in relevant]
         expected[query][SMOOTH_RECALL] = smooth_recall(np.array(ranks, np.int64), len(relevant))
         assert found[query] == pytest.approx(expected[query], abs=1e-12)
 

@@ -20,7 +20,7 @@ from autoindex_haystack.evaluation.exact.judgments import Judgments
 from autoindex_haystack.evaluation.exact.memory import Memory
 from autoindex_haystack.evaluation.exact.reading import Reading
 from autoindex_haystack.evaluation.exact.scan import Scan, WordScanner, cores
-from autoindex_haystack.evaluation.exact.scoring import Scorer, best_chunks
+from autoindex_haystack.evaluation.exact.scoring import Ranked, Scorer, best_chunks
 from autoindex_haystack.evaluation.exact.terms import QueryTerms
 from autoindex_haystack.evaluation.exact.words import scan_words
 from autoindex_haystack.evaluation.metrics import DEPTH, SMOOTH_DEPTH, PerQuery
@@ -62,8 +62,8 @@ class ExactEvaluator:
         self._terms, self._settings, self._ids = terms.terms, settings, document_ids
         self._documents = len(document_ids)
         self._memory = Memory(WordScanner(terms.terms), self._documents)
-        self._scorer = Scorer(terms, settings, document_order)
         self._judgments = Judgments(list(queries), qrels, ordinals, len(document_ids))
+        self._scorer = Scorer(terms, settings, document_order, self._judgments)
         self._judged: dict[bytes, tuple[list[Ranking], PerQuery]] = {}
         self._lock = Lock()
         self._threads = cores()
@@ -84,8 +84,8 @@ class ExactEvaluator:
         with self._lock:
             known = self._judged.get(key)
         if known is None:
-            rankings = self.rank(scan)
-            known = [_first(ranking, DEPTH) for ranking in rankings], self._judgments.score(rankings)
+            ranked = self.rank(scan)
+            known = ranked.rankings, self._judgments.score(ranked.ranks)
             with self._lock:
                 self._judged[key] = known
                 while len(self._judged) > _JUDGED:
@@ -111,19 +111,15 @@ class ExactEvaluator:
         )
         return QueryPostings(postings, scan.owners, self._ids, self._settings)
 
-    def rank(self, scan: Scan) -> list[Ranking]:
+    def rank(self, scan: Scan) -> Ranked:
         """Rank documents by their best chunk.
 
         :param scan: What was read of the chunks.
-        :returns: For each query the best documents, as many as the metrics need.
+        :returns: For each query the best documents, as many as are shown, and the ranks of the relevant ones.
         """
-        return self._scorer.rank(scan, SMOOTH_DEPTH, self._pool, self._threads)
+        return self._scorer.rank(scan, DEPTH, SMOOTH_DEPTH, self._pool, self._threads)
 
     def close(self) -> None:
         """End the threads and forget what was read."""
         self._pool.shutdown()
         self._memory.close()
-
-
-def _first(ranking: Ranking, count: int) -> Ranking:
-    return Ranking(ranking.ordinals[:count].copy(), ranking.scores[:count].copy(), ranking.chunks[:count].copy())

@@ -8,21 +8,25 @@ order of the query's tokens.
 """
 
 import math
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from autoindex_haystack.evaluation.exact.compiled import compiled
+from autoindex_haystack.evaluation.exact.judgments import Judgments
 from autoindex_haystack.evaluation.exact.scan import Scan
 from autoindex_haystack.evaluation.exact.terms import QueryTerms
-from autoindex_haystack.retrieval.ranking import ROUNDING, Hits, Ranking, max_p
+from autoindex_haystack.retrieval.ranking import ROUNDING, Ranking, max_p_each
 from autoindex_haystack.retrieval.settings import BM25Settings
 
 _STRETCH = 64
 """Chunks that are passed over together when none of them scores high enough."""
+
+_GLANCE = 4096
+"""Documents of which those before another are counted, until it is asked whether they are too many already."""
 
 _SPREAD = 4
 """How many times as many places as a ranking has documents are dealt out to, to find its last score nearly."""
@@ -65,59 +69,77 @@ class WeightedPostings:
         return cls(starts, chunks, weights)
 
 
+class Ranked(NamedTuple):
+    """What is known of the ranking of all documents for each query.
+
+    :param rankings: The best documents, as many as were asked for.
+    :param ranks: int64, shape (judgments,): the rank of each relevant document, from 1; 0 for those beyond the depth
+        that was asked for, or not found at all.
+    """
+
+    rankings: list[Ranking]
+    ranks: NDArray[np.int64]
+
+
 class Scorer:
     """Ranks documents for a fixed set of queries.
 
     :param queries: The queries.
     :param settings: k1 and b.
     :param document_order: int64, shape (documents,): rank of each document's id by code point.
+    :param judgments: The documents whose ranks are wanted.
     """
 
-    def __init__(self, queries: QueryTerms, settings: BM25Settings, document_order: NDArray[np.int64]) -> None:
+    def __init__(
+        self, queries: QueryTerms, settings: BM25Settings, document_order: NDArray[np.int64], judgments: Judgments
+    ) -> None:
         self._queries = queries
         self._settings = settings
         self._order = document_order
+        self._judgments = judgments
 
-    def rank(self, scan: Scan, top_k: int, pool: ThreadPoolExecutor, threads: int) -> list[Ranking]:
+    def rank(self, scan: Scan, top_k: int, depth: int, pool: ThreadPoolExecutor, threads: int) -> Ranked:
         """Rank documents by their best chunk, as every engine's ``search_documents`` does.
 
         :param scan: The scan of the corpus.
-        :param top_k: How many documents at most.
+        :param top_k: How many documents of each ranking are wanted at most.
+        :param depth: How far down the ranks of relevant documents are wanted.
         :param pool: Threads to use.
         :param threads: How many there are.
-        :returns: A ranking for each query.
         """
         postings = WeightedPostings.of(scan, len(self._queries.terms), self._settings)
         firsts = np.flatnonzero(np.diff(scan.owners, prepend=-1, append=len(self._order)))
+        depths = top_k, depth
         count = len(self._queries)
         step = max(1, -(-count // (2 * threads)))
         parts = [
-            pool.submit(self._part, postings, scan.owners, firsts, top_k, first, min(first + step, count))
+            pool.submit(self._part, postings, scan.owners, firsts, depths, first, min(first + step, count))
             for first in range(0, count, step)
         ]
-        return [ranking for part in parts for ranking in part.result()]
+        done = [part.result() for part in parts]
+        ranks = [np.empty(0, np.int64), *(part.ranks for part in done)]
+        return Ranked([ranking for part in done for ranking in part.rankings], np.concatenate(ranks))
 
     def _part(
         self,
         postings: WeightedPostings,
         owners: NDArray[np.int64],
         firsts: NDArray[np.int64],
-        top_k: int,
+        depths: tuple[int, int],
         first: int,
         last: int,
-    ) -> Sequence[Ranking]:
+    ) -> Ranked:
         """Rank for the queries from ``first`` to before ``last``."""
-        ends, found, scores = best_chunks(
-            self._queries.bounds, self._queries.tokens, postings.starts, postings.chunks, postings.weights,
-            firsts, top_k, np.float32(_ALIKE), first, last,
+        present = owners[firsts[:-1]]
+        bounds = self._judgments.bounds[first : last + 1]
+        relevant = self._judgments.documents[bounds[0] : bounds[-1]]
+        places = np.searchsorted(present, relevant)
+        places[~np.isin(relevant, present)] = -1
+        ends, found, scores, ranks = best_chunks(
+            self._queries.bounds[first : last + 1], self._queries.tokens, postings.starts, postings.chunks,
+            postings.weights, firsts, bounds - bounds[0], places, self._order[present], *depths, np.float32(_ALIKE),
         )  # fmt: skip
-        rows = []
-        begin = 0
-        for end in ends.tolist():
-            hits = Hits(found[begin:end], scores[begin:end], exhausted=False)
-            rows.append(max_p(hits, owners, self._order, top_k))
-            begin = end
-        return rows
+        return Ranked(max_p_each(found, scores, ends, owners, self._order, depths[0]), ranks)
 
 
 def _idf(frequency: int, number: int) -> float:
@@ -200,27 +222,61 @@ def _almost_last(tops, top_k, peaks):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def best_chunks(bounds, tokens, starts, chunks, weights, firsts, top_k, alike, first, last):  # type: ignore[no-untyped-def]
-    """For some queries, all chunks that can be the best of one of the first ``top_k`` documents, and some more.
+def _rank_of(place, tops, integers, order, depth, alike):  # type: ignore[no-untyped-def]
+    """The rank of a document, by counting those before it in the order of ranking; 0 if it is beyond ``depth``.
+
+    :param place: Its place in ``tops``, the best scores of documents, and ``integers``, the same as integers.
+    """
+    if place < 0 or tops[place] <= 0:
+        return 0
+    ends = np.array([max(tops[place] - alike, np.float32(0)), tops[place] + alike]).view(np.int32)
+    low, high = max(ends[0], np.int32(1)), ends[1]
+    above, around = 0, 0
+    for begin in range(0, len(integers), _GLANCE):
+        for score in integers[begin : begin + _GLANCE]:
+            above += score > high
+            around += score >= low
+        if above >= depth:
+            return 0
+    if around > above + 1:
+        level = np.rint(np.float64(tops[place]) * ROUNDING)
+        for other in range(len(tops)):
+            if low <= integers[other] <= high:
+                its = np.rint(np.float64(tops[other]) * ROUNDING)
+                above += its > level or (its == level and order[other] < order[place])
+    return above + 1 if above < depth else 0
+
+
+@compiled
+def best_chunks(  # type: ignore[no-untyped-def]
+    bounds, tokens, starts, chunks, weights, firsts, judged, places, order, top_k, depth, alike
+):
+    """For each query, all chunks that can be the best of one of the first ``top_k`` documents, and some more.
 
     These are the chunks that score above 0 and not further than ``alike`` below the document in the last place.
 
     :param firsts: int64, shape (documents + 1,): the first chunk of each document that has one.
-    :returns: Where the chunks of each query end, the chunks, their scores.
+    :param judged: int64, shape (queries + 1,): where the relevant documents of each query begin in ``places``, which
+        has their places among the documents with a chunk, -1 for others.
+    :param order: int64, shape (documents,): rises with the ids of the documents with a chunk.
+    :returns: Where the chunks of each query end, the chunks, their scores, and the ranks of the relevant documents.
     """
     scores = np.empty(firsts[-1], np.float32)
     single = len(firsts) - 1 == len(scores)
     tops = scores if single else np.empty(len(firsts) - 1, np.float32)
     peaks = np.empty(_SPREAD * top_k, np.int32)
     integers, bits = scores.view(np.int32), np.empty(1, np.int32)
-    ends = np.empty(last - first, np.int64)
-    found = np.empty(2 * top_k * (last - first), np.int64)
+    queries = len(bounds) - 1
+    ends, ranks = np.empty(queries, np.int64), np.empty(len(places), np.int64)
+    found = np.empty(2 * top_k * queries, np.int64)
     values = np.empty(len(found), np.float32)
     total = 0
-    for query in range(first, last):
+    for query in range(queries):
         _add_up(tokens[bounds[query] : bounds[query + 1]], starts, chunks, weights, scores)
         if not single:
             _best_of_each(scores, firsts, tops)
+        for i in range(judged[query], judged[query + 1]):
+            ranks[i] = _rank_of(places[i], tops, tops.view(np.int32), order, depth, alike)
         bits[0] = _almost_last(tops.view(np.int32), top_k, peaks)
         bits.view(np.float32)[0] = max(bits.view(np.float32)[0] - alike, np.float32(0))
         least = bits[0]
@@ -237,5 +293,5 @@ def best_chunks(bounds, tokens, starts, chunks, weights, firsts, top_k, alike, f
                         found[total] = chunk
                         values[total] = scores[chunk]
                         total += 1
-        ends[query - first] = total
-    return ends, found[:total], values[:total]
+        ends[query] = total
+    return ends, found[:total], values[:total], ranks
