@@ -89,8 +89,10 @@ class Rounds:
         for winner in accepted or simplifications(outcomes, incumbent):
             decided[id(winner)] = self._confirm(winner)
             if decided[id(winner)].adopted:
-                chosen = next(verdict for verdict in verdicts if verdict.outcome is winner)
-                self._standing.luck += luck_of_a_step(chosen, verdicts, outcomes, incumbent, self._settings.objective)
+                # What only shortens was not chosen for a gain.
+                for chosen in (verdict for verdict in verdicts if verdict.accepted and verdict.outcome is winner):
+                    luck = luck_of_a_step(chosen, verdicts, outcomes, incumbent, self._settings.objective)
+                    self._standing.luck += luck
                 break
         self._standing.history += [decided.get(id(outcome), outcome) for outcome in outcomes]
         adopted = next((outcome for outcome in decided.values() if outcome.adopted), None)
