@@ -1,5 +1,7 @@
 """What the host is told when a program fails."""
 
+# Since Python 3.13 `linecache`, which tracebacks read, loads it late: when a worker can load nothing any more.
+import tokenize  # noqa: F401
 import traceback
 
 FILE_NAME = "/autoindex/representation/programs/current/candidate/program.py"

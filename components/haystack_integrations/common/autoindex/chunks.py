@@ -6,7 +6,6 @@ where it cannot be told from the chunk's own.
 
 from collections.abc import Sequence
 from copy import deepcopy
-from dataclasses import replace
 from typing import Any
 
 from haystack import Document
@@ -32,6 +31,7 @@ SOURCE_META = "source_meta"
 BEST_CHUNK = "best_chunk"
 """In the meta of a retrieved document: id, content, split_id and score of the chunk that matched best."""
 
+_BLANK = vars(Document(id="-"))
 _PLAIN = frozenset({str, int, float, bool, type(None)})
 _RESERVED = frozenset({SOURCE_ID, SPLIT_ID, PROGRAM_SHA256, SPLIT_COUNT, SOURCE_CONTENT, SOURCE_META})
 
@@ -45,6 +45,18 @@ def copy_meta(meta: dict[str, Any], *, without: frozenset[str] = frozenset()) ->
     return {
         key: value if type(value) in _PLAIN else deepcopy(value) for key, value in meta.items() if key not in without
     }
+
+
+def make_document(like: Document | None = None, **fields: Any) -> Document:
+    """Make a Document as ``dataclasses.replace`` would, in a tenth of the time: a search makes a Document a hit.
+
+    :param like: What the other fields are taken from, those with lists as they are; nothing when not given.
+    :param fields: The fields to set, ``id`` among them when ``like`` is not given.
+    :returns: The Document.
+    """
+    made = Document.__new__(Document)
+    vars(made).update(_BLANK if like is None else vars(like), **fields)
+    return made
 
 
 def is_document_list(value: object) -> bool:
@@ -107,11 +119,11 @@ def restore_source(first: Document, best: Document, score: float | None) -> Docu
     source_id = source_id_of(first)
     if not _keeps_source(first):
         found = first if first.id == source_id else best
-        return replace(found, meta=copy_meta(found.meta) | {BEST_CHUNK: best_chunk}, score=score)
+        return make_document(found, meta=copy_meta(found.meta) | {BEST_CHUNK: best_chunk}, score=score)
     kept = first.meta.get(SOURCE_META)
     meta = copy_meta(first.meta, without=_RESERVED) if kept is None else copy_meta(kept)
     meta[BEST_CHUNK] = best_chunk
-    return Document(id=source_id, content=first.meta[SOURCE_CONTENT], meta=meta, score=score)
+    return make_document(id=source_id, content=first.meta[SOURCE_CONTENT], meta=meta, score=score)
 
 
 def stale_chunk_ids(old_first: Document | None, new_first: Document) -> list[str]:

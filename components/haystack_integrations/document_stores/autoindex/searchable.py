@@ -1,13 +1,13 @@
 """One version of a store's documents together with the engine's index of them."""
 
 import weakref
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from haystack import Document
 
 from autoindex_haystack.retrieval import Index
-from haystack_integrations.common.autoindex import copy_meta, restore_source
+from haystack_integrations.common.autoindex import copy_meta, make_document, restore_source
 from haystack_integrations.document_stores.autoindex.chunk_rows import ChunkRows
 
 
@@ -49,7 +49,7 @@ class Searchable:
         [ranking] = self.opened.index.search([query], top_k, self.rows.allowed(filters))
         found = zip(ranking.ordinals.tolist(), ranking.scores.tolist(), strict=True)
         documents = self.rows.documents
-        return [replace(documents[row], meta=copy_meta(documents[row].meta), score=score) for row, score in found]
+        return [make_document(documents[row], meta=copy_meta(documents[row].meta), score=score) for row, score in found]
 
     def search_documents(self, query: str, top_k: int, filters: dict[str, Any] | None) -> list[Document]:
         """Returns the documents of the best chunks, restored, with MaxP scores."""

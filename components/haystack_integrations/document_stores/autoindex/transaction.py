@@ -1,14 +1,14 @@
 """A change of the documents as one step, and what a call of a store comes to as such a step. Nothing here does it."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from haystack import Document, logging
 from haystack.document_stores.errors import DuplicateDocumentError
 from haystack.document_stores.types import DuplicatePolicy
 
-from haystack_integrations.common.autoindex import SOURCE_META, copy_meta, stale_chunk_ids
+from haystack_integrations.common.autoindex import SOURCE_META, copy_meta, make_document, stale_chunk_ids
 
 logger = logging.getLogger(__name__)
 
@@ -69,10 +69,10 @@ def plan_update(documents: Iterable[Document], meta: dict[str, Any]) -> Transact
         updated = copy_meta(document.meta) | copy_meta(meta)
         if isinstance(source_meta := updated.get(SOURCE_META), dict):
             updated[SOURCE_META] = source_meta | copy_meta(meta)
-        written.append(replace(document, meta=updated))
+        written.append(make_document(document, meta=updated))
     return Transaction(written=written)
 
 
 def copy_document(document: Document) -> Document:
     """Returns a copy, so that what users do to their documents does not reach the store, nor the other way round."""
-    return replace(document, meta=copy_meta(document.meta))
+    return make_document(document, meta=copy_meta(document.meta))

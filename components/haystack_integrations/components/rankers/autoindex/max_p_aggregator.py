@@ -3,7 +3,6 @@
 import asyncio
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, Literal, cast, get_args
 
 import numpy as np
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 
 from autoindex_haystack.retrieval import Hits, Ranking
 from autoindex_haystack.retrieval.ranking import code_point_order, max_p
-from haystack_integrations.common.autoindex import is_document_list
+from haystack_integrations.common.autoindex import is_document_list, make_document
 
 Aggregation = Literal["max", "mean", "first", "sum"]
 
@@ -120,7 +119,7 @@ class MaxPAggregator:
         sources = [self._source_id(document) for document in documents]
         ranking = self._rank(documents, sources)
         ranked = [
-            replace(documents[position], score=score)
+            make_document(documents[position], score=score)
             for position, score in zip(ranking.chunks.tolist(), ranking.scores.tolist(), strict=True)
         ]
         done = {sources[position] for position in ranking.chunks.tolist()}
@@ -154,7 +153,7 @@ class MaxPAggregator:
         owners = np.array([numbers[source] for source in sources], np.int64)
         order = code_point_order(ids)
         scored = [i for i, document in enumerate(documents) if _is_finite(document.score)]
-        ranking = max_p(_hits(scored, [documents[i].score for i in scored]), owners, order, len(ids))
+        ranking = _max_p(scored, [documents[i].score for i in scored], owners, order)
         if self.aggregation == "max":
             return ranking
         best = dict(zip(ranking.ordinals.tolist(), ranking.chunks.tolist(), strict=True))
@@ -163,7 +162,7 @@ class MaxPAggregator:
             found.setdefault(owners[i].item(), []).append(i)
         chosen = [positions[0] if self.aggregation == "first" else best[owner] for owner, positions in found.items()]
         scores = [self._combine([documents[i].score for i in positions]) for positions in found.values()]
-        return max_p(_hits(chosen, scores), owners, order, len(ids))
+        return _max_p(chosen, scores, owners, order)
 
     def _combine(self, scores: Sequence[Any]) -> float:
         """The score of a document from those of its chunks, in the order of the input."""
@@ -173,10 +172,17 @@ class MaxPAggregator:
         return math.fsum(used) / (len(used) if self.aggregation == "mean" else 1)
 
 
-def _hits(positions: Sequence[int], scores: Sequence[float | None]) -> Hits:
+def _max_p(
+    positions: Sequence[int], scores: Sequence[float | None], owners: NDArray[np.int64], order: NDArray[np.int64]
+) -> Ranking:
+    """The core's MaxP over some positions of the input; the core wants the chunks of a document to stand together."""
+    chosen = np.array(positions, np.int64)
+    together = np.argsort(owners[chosen], kind="stable")
+    chosen = chosen[together]
     # Engines score in single precision, other retrievers in double: what a chunk came with is kept.
-    precise = cast(NDArray[np.float32], np.array(scores, np.float64))
-    return Hits(np.array(positions, np.int64), precise, exhausted=True)
+    precise = cast(NDArray[np.float32], np.array(scores, np.float64)[together])
+    ranking = max_p(Hits(np.arange(len(chosen)), precise, exhausted=True), owners[chosen], order, len(order))
+    return Ranking(ranking.ordinals, ranking.scores, chosen[ranking.chunks])
 
 
 def _is_finite(score: float | None) -> bool:
