@@ -10,7 +10,8 @@ from autoindex_haystack.cli.output import print_json, progress
 from autoindex_haystack.cli.places import check_outputs
 
 if TYPE_CHECKING:
-    from autoindex_haystack.experiments.grid import Cell, CellResult, Summary
+    from autoindex_haystack.experiments.grid import Cell, CellResult, Condition, Summary
+    from autoindex_haystack.proposers import Proposer
     from autoindex_haystack.sandbox import Isolation, Limits
 
 
@@ -60,11 +61,14 @@ def command(
     click.echo(f"{total} cells; tables and figures in {out}")
 
 
-def _proposer(condition: Any, _: Path) -> None:
-    """The built-in proposer is the one that needs nothing."""
-    if condition.proposer != "builtin":
-        msg = f"condition {condition.name!r}: there is no proposer {condition.proposer!r}; there is builtin"
-        raise click.UsageError(msg, click.get_current_context())
+def _proposer(condition: "Condition", run: Path) -> "Proposer | None":
+    """Make the proposer of a condition; what a model is asked and answers is kept in the run folder."""
+    from autoindex_haystack.llm import EXCHANGES
+    from autoindex_haystack.llm.connect import ModelOptions, connect
+    from autoindex_haystack.proposers.factory import make_proposer
+
+    options = ModelOptions(model=condition.model or "", base_url=condition.base_url, api_key_env=condition.api_key_env)
+    return make_proposer(condition.proposer, lambda: connect(options, run / EXCHANGES), condition.agents)
 
 
 def _write(summary: "Summary", results: "list[CellResult]", out: Path) -> list[Path]:

@@ -5,13 +5,14 @@ import tomllib
 from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from autoindex_haystack.errors import RunError
 from autoindex_haystack.evaluation.evaluate import BUILTIN_PREFIX
 from autoindex_haystack.optimizer import SearchSettings
+from autoindex_haystack.proposers.agents.settings import AgentSettings
 from autoindex_haystack.retrieval import BM25Settings
 
 _OWN_SETTINGS = ("seed", "bm25", "backend", "limits", "workers", "jobs", "isolation", "allowed_imports")
@@ -49,7 +50,10 @@ class Condition(BaseModel):
     :param name: Its name in tables.
     :param program: ``builtin:NAME``, a Python file or a frozen component; no search then.
     :param proposer: Who proposes in a search.
-    :param model: The model of a proposer that needs one.
+    :param model: The language model that the agents ask.
+    :param base_url: Its endpoint.
+    :param api_key_env: The environment variable with its key.
+    :param agents: How the agents work, by the names of :class:`AgentSettings`.
     :param search: Settings of the search by name, such as ``iterations``; the others have their defaults.
     """
 
@@ -57,8 +61,11 @@ class Condition(BaseModel):
 
     name: str
     program: str | None = None
-    proposer: str = "builtin"
+    proposer: Literal["builtin", "agents", "both"] = "builtin"
     model: str | None = None
+    base_url: str | None = None
+    api_key_env: str = "OPENAI_API_KEY"
+    agents: AgentSettings = AgentSettings()
     search: dict[str, Any] = Field(default_factory=dict)
 
     @field_validator("search")
@@ -73,6 +80,9 @@ class Condition(BaseModel):
     def _one_kind(self) -> Self:
         if self.program and (self.search or self.model or self.proposer != "builtin"):
             msg = f"condition {self.name!r} has a program, so it has no proposer, model or search settings"
+            raise ValueError(msg)
+        if self.proposer != "builtin" and not self.model:
+            msg = f"condition {self.name!r} asks a language model; name it with model"
             raise ValueError(msg)
         return self
 

@@ -9,6 +9,7 @@ import pytest
 
 from autoindex_haystack.cli.main import main
 from autoindex_haystack.experiments.grid import CellResult
+from tests.chat_server import Answer, ChatServer
 
 CHECKOUT = Path(__file__).resolve().parents[3]
 PAGE = (CHECKOUT / "docs" / "experiments.md").read_text(encoding="utf-8")
@@ -77,6 +78,21 @@ def test_a_cell_is_run_again_when_what_decides_its_figures_has_changed(tmp_path,
     changed = cell()
     assert changed[0]["settings"] != first[0]["settings"]
     assert changed[0]["scores"] == first[0]["scores"]
+
+
+def test_agents_are_a_condition_and_their_tokens_are_counted(tmp_path, monkeypatch, capsys):
+    shutil.copytree(CHECKOUT / "tests" / "end_to_end" / "kitchen", tmp_path / "kitchen")
+    with ChatServer([Answer("I have no idea.")]) as server:
+        (tmp_path / "grid.toml").write_text(
+            'split_seeds = [3]\n[[collections]]\npath = "kitchen"\n[[conditions]]\nname = "agents"\n'
+            f'proposer = "agents"\nmodel = "scripted"\nbase_url = "{server.url}"\n'
+            'search = { iterations = 1, candidates = 1 }\nagents = { condition = "one-shot" }\n'
+        )
+        monkeypatch.chdir(tmp_path)
+        assert main(["experiment", "grid.toml", "--out", "out"]) == 0, capsys.readouterr().err
+        assert server.requests
+    [path] = (tmp_path / "out" / "cells").iterdir()
+    assert CellResult.model_validate_json(path.read_bytes()).tokens > 0
 
 
 def test_a_damaged_cell_is_named(tmp_path, monkeypatch, capsys):

@@ -73,6 +73,7 @@ def test_cells_are_all_combinations_and_fixed_programs_have_no_seed(read):
             GOOD.replace("candidates = 4", "candidate = 4"),
             "'candidate' is no setting of a search; there are iterations",
         ),
+        (GOOD + 'proposer = "agents"', "'learned/5' asks a language model; name it with model"),
         (GOOD.replace('"NPL"', '"cranfield"'), "the name 'cranfield' stands twice"),
         (GOOD.replace('program = "mine.py"', 'program = "mine.py"\nmodel = "m"'), "'mine' has a program, so it has no"),
     ],
@@ -90,4 +91,4 @@ def test_a_missing_file_is_named(tmp_path):
 @pytest.mark.parametrize("name", ["readme_table", "paper_grid"])
 def test_the_examples_are_experiments(name):
     spec = read_spec(Path(__file__).resolve().parents[3] / "examples" / f"{name}.toml")
-    assert len(list(cells_of(spec))) == {"readme_table": 7 * 3 * 3, "paper_grid": 8 * (2 + 3)}[name]
+    assert len(list(cells_of(spec))) == {"readme_table": 7 * 3 * 3, "paper_grid": 8 * (2 + 3 * 3)}[name]
