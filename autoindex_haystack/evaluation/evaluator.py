@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autoindex_haystack.collection import Collection
-from autoindex_haystack.evaluation.diagnosis import Diagnosis, count_terms
+from autoindex_haystack.evaluation.diagnosis import Diagnosis, QueryPostings, count_terms
 from autoindex_haystack.evaluation.lookup import Lookup
 from autoindex_haystack.evaluation.metrics import means
 from autoindex_haystack.evaluation.outcome import Begun, Evaluation
@@ -23,6 +23,7 @@ from autoindex_haystack.evaluation.readings import (
     IndexReading,
     hash_block,
     is_worth_reading,
+    text_size,
 )
 from autoindex_haystack.program import Program
 from autoindex_haystack.retrieval import BM25Settings, ChunkTable, get_backend
@@ -324,37 +325,40 @@ class Evaluator:
         program.check(self._allowed_imports)
         documents = self.collection.documents
         limits = replace(self._limits, seconds=min(_TRIAL_SECONDS, self._limits.seconds), corpus_growth=None)
-        how: dict[str, Any] = {
-            "limits": limits,
-            "allowed_imports": self._allowed_imports,
-            "isolation": self._isolation,
-        }
+        how: dict[str, Any] = {"limits": limits, "allowed_imports": self._allowed_imports}
+        how["isolation"] = self._isolation
         sample = documents[:: max(1, len(documents) // _TRIAL_DOCUMENTS)][:_TRIAL_DOCUMENTS]
         with DocumentFile(sample) as file, ProgramRunner(program, file, **how) as runner:
             learned = runner.calibrate()
         check_stability(program, documents, state=learned, **how)
 
-    def diagnose(
-        self, program: Program, queries: Iterable[str], *, state: Mapping[str, Any] | None = None
-    ) -> Diagnosis:
-        """Run a program once more, to say why documents are missed under it.
+    def diagnose(self, program: Program, queries: Iterable[str], *, before: Evaluation | None = None) -> Diagnosis:
+        """Say why documents are missed under a program.
 
         :param program: The program.
         :param queries: Ids of the queries that will be asked about.
-        :param state: What it learned when it was evaluated.
+        :param before: Its evaluation on these queries: the program is not run again while what was read then is kept.
         :returns: The diagnosis.
-        :raises ProgramError: If the program fails or breaks a limit.
+        :raises ProgramError: If the program, run again, fails or breaks a limit.
         """
+        postings = self._postings(program, chosen := tuple(queries), before)
+        return Diagnosis(postings, self.collection.documents, self._texts(chosen), self.collection.qrels)
+
+    def _postings(self, program: Program, queries: tuple[str, ...], before: Evaluation | None) -> QueryPostings:
+        """The queries' terms in a program's chunks."""
+        if self._reads and before and (known := self._exact_evaluator(queries).known(before.digests)):
+            return known
+        state = before.state if before else None
+        if self._reads:
+            return self._begin(program, queries, range(len(self._documents)), state=state).reading.postings()
         chunks, _ = self.run(program, state=state)
-        texts = {query: self.collection.queries[query] for query in queries}
         departures = Departures() if self.backend == "lucene" else None
-        postings = count_terms(chunks, texts.values(), self.settings, departures)
-        return Diagnosis(postings, self.collection.documents, texts, self.collection.qrels)
+        return count_terms(chunks, self._texts(queries).values(), self.settings, departures)
 
     @cached_property
     def corpus_bytes(self) -> int:
         """Bytes of all titles and texts."""
-        return sum(_utf8_length(text) + _utf8_length(str(meta.get("title") or "")) for text, meta in self._texts())
+        return text_size(self.collection.documents)
 
     def close(self) -> None:
         """Release the document file and end all threads."""
@@ -369,27 +373,28 @@ class Evaluator:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _texts(self) -> Iterable[tuple[str, Mapping[str, Any]]]:
-        return ((document.text, document.metadata) for document in self.collection.documents)
-
     def _reading(self, queries: tuple[str, ...]) -> ChunkReading:
         """What takes the chunks of an evaluation."""
+        if self._reads:
+            return ExactReading(self._exact_evaluator(queries))
         ids, qrels = self.collection.document_ids, self.collection.qrels
-        texts = {query: self.collection.queries[query] for query in queries}
-        if not self._reads:
-            return IndexReading(self.backend, self.settings, ids, texts, qrels)
+        return IndexReading(self.backend, self.settings, ids, self._texts(queries), qrels)
+
+    def _exact_evaluator(self, queries: tuple[str, ...]) -> "ExactEvaluator":
+        """What reads and ranks for these queries."""
+        ids, qrels = self.collection.document_ids, self.collection.qrels
         with self._lock:
             if queries not in self._exact:
                 from autoindex_haystack.evaluation.exact import ExactEvaluator
 
-                self._exact[queries] = ExactEvaluator(texts, qrels, self.settings, ids, code_point_order(ids))
-        return ExactReading(self._exact[queries])
+                texts, order = self._texts(queries), code_point_order(ids)
+                self._exact[queries] = ExactEvaluator(texts, qrels, self.settings, ids, order)
+            return self._exact[queries]
+
+    def _texts(self, queries: Iterable[str]) -> dict[str, str]:
+        return {query: self.collection.queries[query] for query in queries}
 
 
 def _told(progress: Progress | None, before: int, total: int) -> Callable[[int], None] | None:
     """What the runner calls: documents were done before that it does not count."""
     return (lambda done: progress("documents", before + done, total)) if progress else None
-
-
-def _utf8_length(text: str) -> int:
-    return len(text) if text.isascii() else len(text.encode("utf-8"))

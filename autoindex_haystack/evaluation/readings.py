@@ -1,11 +1,12 @@
 """Two ways from a program's chunks to rankings and figures: an engine's index, or reading without an index."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from autoindex_haystack.collection import Document
 from autoindex_haystack.evaluation.diagnosis import QueryPostings, count_terms
 from autoindex_haystack.evaluation.metrics import SMOOTH_DEPTH, SMOOTH_RECALL, PerQuery, score_queries, smooth_recall
 from autoindex_haystack.evaluation.reachable import chunks_with_token
@@ -44,6 +45,15 @@ def is_worth_reading(backend: str, analyzer: str, size: int) -> bool:
     from autoindex_haystack.evaluation.exact import is_compiled
 
     return is_compiled()
+
+
+def text_size(documents: Iterable[Document]) -> int:
+    """Returns the bytes of all titles and texts, as UTF-8.
+
+    :param documents: The documents.
+    """
+    texts = (text for document in documents for text in (document.text, str(document.metadata.get("title") or "")))
+    return sum(len(text) if text.isascii() else len(text.encode("utf-8")) for text in texts)
 
 
 class ChunkReading(Protocol):

@@ -181,7 +181,7 @@ class Trials:
         if self._diagnosis is None or self._diagnosis[0] != program.sha256:
             self._listen(Phase("why documents are missed"))
             with self.timed("diagnose"):
-                found = self._evaluator.diagnose(program, self._queries, state=evaluation.state)
+                found = self._evaluator.diagnose(program, self._queries, before=evaluation)
                 ProgramEvidence.of(program.sha256, found).save(self._folder.path)
             self._diagnosis = program.sha256, found
             self._explained.add(program.sha256)

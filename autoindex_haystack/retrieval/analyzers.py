@@ -42,6 +42,16 @@ def stopwords() -> frozenset[str]:
     return frozenset(STOPWORDS_EN)
 
 
+_ASCII_WORDS = "".join(letter.lower() if letter.isalnum() or letter == "_" else " " for letter in map(chr, range(128)))
+"""Keeps what words are made of, in lower case, and makes blanks of everything else."""
+
+
+@cache
+def _left_out() -> frozenset[str]:
+    """The words that are no tokens of the ``bm25s`` analyzer: stop words, and single characters of ASCII."""
+    return stopwords() | frozenset(_ASCII_WORDS)
+
+
 @cache
 def _find_tokens() -> re.Pattern[str]:
     return re.compile(TOKEN_PATTERN)
@@ -78,11 +88,12 @@ def tokenize(text: str, analyzer: str = "bm25s") -> list[str]:
     ```
     """
     chosen = _analyzer(analyzer)
-    found = chosen.pattern().findall(chosen.prepare(text))
     if analyzer == "bm25s":
-        # Twice as fast: here a piece is a token.
-        stop = stopwords()
-        return [piece for piece in found if piece not in stop]
+        # Several times as fast: here a piece is a token, and in ASCII text a table and ``split`` find the pieces.
+        left_out = _left_out()
+        found = text.translate(_ASCII_WORDS).split() if text.isascii() else _find_tokens().findall(text.lower())
+        return [piece for piece in found if piece not in left_out]
+    found = chosen.pattern().findall(chosen.prepare(text))
     tokens: list[str] = []
     for piece in found:
         tokens += chosen.tokens(piece)

@@ -227,3 +227,19 @@ def test_the_baseline_gives_the_figures_of_the_collection_s_readme(collection_fo
     metrics = evaluate(folder).metrics
     assert metrics["recall@100"] == pytest.approx(recall, abs=0.002)
     assert metrics["ndcg@10"] == pytest.approx(ndcg, abs=0.002)
+
+
+def test_a_diagnosis_uses_what_the_evaluation_read_and_says_the_same_as_one_anew(small):
+    misses = []
+    for exact in (False, True):
+        with Evaluator(small, exact=exact) as evaluator:
+            before = evaluator.evaluate(FULL, small.queries)
+            for known in (None, before):
+                diagnosis = evaluator.diagnose(FULL, small.queries, before=known)
+                misses.append((diagnosis.misses(), {q: diagnosis.ranking(q).ordinals.tolist() for q in small.queries}))
+            if exact:
+                # It needs no program any more: this one would fail.
+                broken = indexing("1 / 0")
+                assert evaluator.diagnose(broken, small.queries, before=before).misses() == misses[0][0]
+    assert misses[0][0]
+    assert all(found == misses[0] for found in misses)

@@ -40,7 +40,7 @@ def test_a_small_corpus_is_forecast_exactly(bench, diagnosis, baseline, steps):
 def test_a_forecast_of_a_later_incumbent_is_relative_to_it(bench):
     program = Program(render(Recipe((FORMS,))))
     incumbent = bench.evaluator.evaluate(program, bench.collection.queries)
-    diagnosis = bench.evaluator.diagnose(program, bench.collection.queries, state=incumbent.state)
+    diagnosis = bench.evaluator.diagnose(program, bench.collection.queries, before=incumbent)
     forecaster = Forecaster(bench.view, diagnosis, Recipe((FORMS,)), incumbent.state, 0)
     assert forecaster.forecast(Recipe((FORMS,))).idle
     both = bench.evaluator.evaluate(Program(render(Recipe((LEAD, FORMS)))), bench.collection.queries)

@@ -27,11 +27,14 @@ def forms_by_key(text: str) -> dict[str, Counter[str]]:
     return found
 
 
+@lru_cache(maxsize=100_000)
 def key(term: str) -> str:
     """Returns what all forms of a term have in common: the stem without accents.
 
     :param term: A term as an analyzer gives it.
     """
+    if term.isascii():
+        return porter_stem(term.lower())
     plain = unicodedata.normalize("NFKD", term.casefold())
     return porter_stem("".join(letter for letter in plain if not unicodedata.combining(letter)))
 

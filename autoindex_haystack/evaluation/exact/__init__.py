@@ -32,6 +32,9 @@ __all__ = ["ExactEvaluator", "Reading", "Scan", "hash_documents", "is_compiled"]
 _JUDGED = 64
 """Outputs of programs of which rankings and figures are remembered."""
 
+_KEPT_BYTES = 256 << 20
+"""Bytes of what was read of whole outputs that are kept, to say more of them later; the last always is."""
+
 
 def is_compiled() -> bool:
     """Whether the code was compiled before on this machine; otherwise its first use takes some seconds."""
@@ -65,6 +68,7 @@ class ExactEvaluator:
         self._judgments = Judgments(list(queries), qrels, ordinals, len(document_ids))
         self._scorer = Scorer(terms, settings, document_order, self._judgments)
         self._judged: dict[bytes, tuple[list[Ranking], PerQuery]] = {}
+        self._scans: dict[bytes, Scan] = {}
         self._lock = Lock()
         self._threads = cores()
         self._pool = ThreadPoolExecutor(self._threads, thread_name_prefix="exact")
@@ -81,6 +85,7 @@ class ExactEvaluator:
         :returns: For each query the best documents, as many as are shown, and the figures.
         """
         key = xxh3_128_digest(digests.data)
+        self._keep(key, scan)
         with self._lock:
             known = self._judged.get(key)
         if known is None:
@@ -92,6 +97,23 @@ class ExactEvaluator:
                     del self._judged[next(iter(self._judged))]
         rankings, scores = known
         return rankings, {query: dict(values) for query, values in scores.items()}
+
+    def known(self, digests: NDArray[np.uint64]) -> QueryPostings | None:
+        """Returns the postings of chunks that were judged lately; None when they were forgotten.
+
+        :param digests: uint64, shape (documents,): a hash of each document's chunks.
+        """
+        with self._lock:
+            scan = self._scans.get(xxh3_128_digest(digests.data))
+        return self.postings(scan) if scan else None
+
+    def _keep(self, key: bytes, scan: Scan) -> None:
+        with self._lock:
+            self._scans.pop(key, None)
+            self._scans[key] = scan
+            size = sum(kept.memory for kept in self._scans.values())
+            while size > _KEPT_BYTES and len(self._scans) > 1:
+                size -= self._scans.pop(next(iter(self._scans))).memory
 
     def postings(self, scan: Scan) -> QueryPostings:
         """Sort what was read by terms.
@@ -123,3 +145,4 @@ class ExactEvaluator:
         """End the threads and forget what was read."""
         self._pool.shutdown()
         self._memory.close()
+        self._scans.clear()

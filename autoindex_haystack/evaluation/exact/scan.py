@@ -37,6 +37,11 @@ class Scan:
     def __len__(self) -> int:
         return len(self.owners)
 
+    @property
+    def memory(self) -> int:
+        """Bytes that the arrays take."""
+        return sum(array.nbytes for array in (self.owners, self.lengths, self.counts, self.terms, self.times))
+
     @classmethod
     def joined(cls, parts: Sequence["Scan"]) -> "Scan":
         """Put scans of different documents together.

@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -140,6 +141,7 @@ class Forecaster:
         # What is learned hardly depends on the other steps, so it is kept by the expression that learns it.
         self._learned = {learn: state[name] for name, learn in _learns(incumbent).items() if name in state}
         self._known: dict[Recipe, Forecast | None] = {}
+        self._documents = [view.documents[number] for number in self._pool.documents]
         self._place = {number: i for i, number in enumerate(self._pool.documents)}
         self._sampled = np.array([self._place[number] for number in self._pool.sample], np.int64)
         self._relevant = _Relevant.of(self._pool)
@@ -203,12 +205,11 @@ class Forecaster:
         starts, digest = [0], 0
         lengths: list[int] = []
         found: dict[str, tuple[list[int], list[int]]] = {term: ([], []) for term in terms}
-        for number in self._pool.documents:
-            document = self._view.documents[number]
+        for number, document in zip(self._pool.documents, self._documents, strict=True):
             chunks = program.preprocess([Document(str(number), document.text, dict(document.metadata))])
             for chunk in chunks:
                 tokens = tokenize(chunk.text, analyzer)
-                for term, count in Counter(token for token in tokens if token in terms).items():
+                for term, count in Counter(filter(terms.__contains__, tokens)).items():
                     found[term][0].append(len(lengths))
                     found[term][1].append(count)
                 lengths.append(len(tokens))
@@ -221,11 +222,12 @@ class Forecaster:
         """Returns what a recipe's program would learn: from the incumbent where that learned the same, else anew."""
         learns = _learns(recipe)
         if any(expression not in self._learned for expression in learns.values()):
-            found = program.calibrate(self._calibration())
+            found = program.calibrate(self._calibration)
             for name, expression in learns.items():
                 self._learned.setdefault(expression, found[name])
         return {name: self._learned[expression] for name, expression in learns.items()}
 
+    @cached_property
     def _calibration(self) -> list[Document]:
         """The sample of the corpus that stands for all of it."""
         documents = self._view.documents
