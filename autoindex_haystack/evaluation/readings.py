@@ -20,8 +20,8 @@ Tell = Callable[[str], object]
 """Called with the name of the step that begins."""
 
 
-_READABLE = ("bm25s", ("bm25s",))
-"""The engine whose rankings are made without an index, and the analyzers for which that is done."""
+_READABLE = "bm25s"
+"""The engine whose rankings are made without an index."""
 
 _WORTH_READING = 4_000_000
 """Bytes of text, over all evaluations expected, from which on reading without an index pays for loading its code."""
@@ -37,14 +37,13 @@ def is_worth_reading(backend: str, analyzer: str, size: int) -> bool:
     :param analyzer: Name of the analyzer.
     :param size: Bytes of text, over all evaluations expected.
     """
-    engine, analyzers = _READABLE
-    if backend != engine or analyzer not in analyzers or size < _WORTH_READING:
+    if backend != _READABLE or size < _WORTH_READING:
         return False
     if size >= _WORTH_COMPILING:
         return True
     from autoindex_haystack.evaluation.exact import is_compiled
 
-    return is_compiled()
+    return is_compiled(analyzer)
 
 
 def text_size(documents: Iterable[Document]) -> int:

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
 
 import numpy as np
@@ -13,17 +14,19 @@ from hypothesis import strategies as st
 
 from autoindex_haystack import load_collection
 from autoindex_haystack.evaluation import Evaluator, score_queries
-from autoindex_haystack.evaluation.exact import ExactEvaluator
+from autoindex_haystack.evaluation.exact import ExactEvaluator, piece_scanner
 from autoindex_haystack.evaluation.exact.compiled import is_kept
 from autoindex_haystack.evaluation.exact.judgments import Judgments
 from autoindex_haystack.evaluation.exact.memory import Memory
-from autoindex_haystack.evaluation.exact.scan import WordScanner
+from autoindex_haystack.evaluation.exact.piece_scanner import PieceScanner
+from autoindex_haystack.evaluation.exact.scan import Scanner, WordScanner
 from autoindex_haystack.evaluation.exact.scoring import Ranked
 from autoindex_haystack.evaluation.exact.words import scan_words
 from autoindex_haystack.evaluation.metrics import SMOOTH_RECALL, smooth_recall
+from autoindex_haystack.evaluation.readings import is_worth_reading
 from autoindex_haystack.program import builtin_program
 from autoindex_haystack.retrieval import BM25Settings, Bm25sIndex, ChunkTable, Ranking
-from autoindex_haystack.retrieval.analyzers import tokenize
+from autoindex_haystack.retrieval.analyzers import ANALYZER_NAMES, tokenize
 from autoindex_haystack.retrieval.ranking import code_point_order
 from autoindex_haystack.retrieval.texts import Utf8Texts
 
@@ -42,7 +45,7 @@ texts = st.one_of(
 )
 
 
-def scanned(scanner: WordScanner, corpus: list[str]) -> list[tuple[int, dict[int, int]]]:
+def scanned(scanner: Scanner, corpus: list[str]) -> list[tuple[int, dict[int, int]]]:
     """For each text the number of its tokens and how often each term occurs."""
     found = scanner.scan(Utf8Texts.of(corpus), np.arange(len(corpus)))
     bounds = pairwise(np.cumsum([0, *found.counts]).tolist())
@@ -51,10 +54,10 @@ def scanned(scanner: WordScanner, corpus: list[str]) -> list[tuple[int, dict[int
     return list(zip(found.lengths.tolist(), postings, strict=True))
 
 
-def tokenized(terms: list[str], corpus: list[str]) -> list[tuple[int, dict[int, int]]]:
+def tokenized(terms: list[str], corpus: list[str], analyzer: str = "bm25s") -> list[tuple[int, dict[int, int]]]:
     """The same by the analyzer."""
     numbers = {term: i for i, term in enumerate(terms)}
-    rows = [tokenize(text) for text in corpus]
+    rows = [tokenize(text, analyzer) for text in corpus]
     return [(len(row), dict(Counter(numbers[token] for token in row if token in numbers))) for row in rows]
 
 
@@ -62,6 +65,48 @@ def tokenized(terms: list[str], corpus: list[str]) -> list[tuple[int, dict[int, 
 def test_lengths_and_counts_are_those_of_the_analyzer(corpus, wanted):
     terms = list(dict.fromkeys(token for text in [*wanted, *corpus[::2]] for token in tokenize(text)))
     assert scanned(WordScanner(terms), corpus) == tokenized(terms, corpus)
+
+
+LUCENE = "lucene-english", "lucene-standard"
+STICKY = "abAB_19.:',;\"#* \n-é“\u00a0א\u20e3\ufe0f😀\u200d東ァー\u0e01ı"
+"""What sticks to its neighbours by the rules of Unicode, and what does not."""
+
+sticky_texts = st.one_of(texts, st.text(STICKY, max_size=30), st.text(STICKY, max_size=4).map(lambda text: text * 100))
+
+
+@given(
+    st.lists(st.lists(sticky_texts, max_size=6), min_size=1, max_size=4),
+    st.sampled_from(LUCENE),
+    st.sampled_from([1, 8, 4096]),
+)
+def test_lengths_and_counts_are_those_of_lucene_s_analyzers(corpora, analyzer, entries):
+    """At the first reading and the next ones, also when few pieces can be remembered."""
+    rows = [tokenize(text, analyzer) for corpus in corpora for text in corpus[::2]]
+    terms = list(dict.fromkeys(token for row in rows for token in row))
+    scanner = PieceScanner(terms, analyzer, entries)
+    for corpus in corpora * 2:
+        assert scanned(scanner, corpus) == tokenized(terms, corpus, analyzer)
+
+
+def test_a_piece_is_analyzed_once(monkeypatch):
+    asked = []
+    monkeypatch.setattr(
+        piece_scanner, "tokenize", lambda piece, analyzer: asked.append(piece) or tokenize(piece, analyzer)
+    )
+    scanner = PieceScanner(["wing"], "lucene-english")
+    for corpus in (["Wings, wings (WINGS)", "ice: wings"], ["ice wings.", "über wings ÜBER ice"], ["ÜBER", "über"]):
+        assert scanned(scanner, corpus) == tokenized(["wing"], corpus, "lucene-english")
+    assert asked == ["Wings", "ice", "über", "ÜBER"]
+
+
+def test_several_threads_may_read_while_pieces_are_forgotten():
+    rng = np.random.default_rng(3)
+    corpora = [[" ".join(f"{w}s-{w}ing" for w in rng.integers(0, 900, 30)) for _ in range(40)] for _ in range(30)]
+    terms = [str(i) for i in range(0, 900, 7)] + [f"{i}s" for i in range(0, 900, 11)]
+    scanner = PieceScanner(terms, "lucene-english", 256)
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda corpus: scanned(scanner, corpus), corpora))
+    assert found == [tokenized(terms, corpus, "lucene-english") for corpus in corpora]
 
 
 def test_tokens_of_any_length_are_told_apart():
@@ -157,7 +202,12 @@ def as_lists(rankings: list[Ranking]) -> list[tuple[list[int], list[float], list
 
 
 @settings(max_examples=60)
-@given(corpora(), st.sampled_from([BM25Settings(), BM25Settings(k1=0.9, b=0.4), BM25Settings(k1=0, b=1)]))
+@given(
+    corpora(),
+    st.sampled_from([(1.5, 0.75), (0.9, 0.4), (0, 1)]).flatmap(
+        lambda p: st.sampled_from(ANALYZER_NAMES).map(lambda analyzer: BM25Settings(k1=p[0], b=p[1], analyzer=analyzer))
+    ),
+)
 def test_rankings_are_those_of_the_bm25s_engine_to_the_last_bit(corpus, bm25):
     chunks, queries = corpus
     index = Bm25sIndex.build(chunks, bm25)
@@ -188,6 +238,7 @@ def ranks_of(rankings: list[Ranking], documents: int) -> list[int]:
     return ranks.ravel().tolist()
 
 
+@pytest.mark.parametrize("analyzer", ["bm25s", "lucene-english"])
 @pytest.mark.parametrize(
     "name",
     [
@@ -201,11 +252,11 @@ def ranks_of(rankings: list[Ranking], documents: int) -> list[int]:
         ),
     ],
 )
-def test_rankings_and_figures_of_collections_are_those_of_the_bm25s_engine(collection_folder, name):
+def test_rankings_and_figures_of_collections_are_those_of_the_bm25s_engine(collection_folder, name, analyzer):
     collection = load_collection(collection_folder(name))
     found = []
     for exact in (True, False):
-        with Evaluator(collection, exact=exact, workers=2) as evaluator:
+        with Evaluator(collection, BM25Settings(analyzer=analyzer), exact=exact, workers=2) as evaluator:
             found.append(evaluator.evaluate(builtin_program("passages"), collection.queries))
     one, other = found
     assert one.rankings == other.rankings
@@ -253,9 +304,9 @@ def test_one_evaluator_takes_several_sets_of_queries_and_programs_in_turn(small)
                 assert list(one.scores) == queries
 
 
-def test_an_analyzer_or_engine_that_cannot_be_read_is_indexed(small):
-    with Evaluator(small, BM25Settings(analyzer="lucene-standard"), evaluations=10**9) as evaluator:
-        assert evaluator.evaluate(builtin_program("full_document"), ["q1"]).scores["q1"]["recall@100"] == 0.5
+def test_engines_other_than_bm25s_are_indexed():
+    assert [is_worth_reading("bm25s", analyzer, 10**9) for analyzer in ANALYZER_NAMES] == [True, True, True]
+    assert not is_worth_reading("lucene", "lucene-english", 10**9)
 
 
 @pytest.mark.parametrize("size", [1, 10**7])
@@ -264,7 +315,7 @@ def test_code_that_must_be_compiled_first_is_left_alone_where_that_takes_longer(
     script = (
         "from autoindex_haystack.evaluation.exact import is_compiled\n"
         "from autoindex_haystack.evaluation.readings import is_worth_reading as pays\n"
-        f"print(is_compiled(), pays('bm25s', 'bm25s', {size}), pays('bm25s', 'bm25s', {size} * 100_000_000))"
+        f"print(is_compiled('bm25s'), pays('bm25s', 'bm25s', {size}), pays('bm25s', 'bm25s', {size} * 100_000_000))"
     )
     environment = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
     done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True)

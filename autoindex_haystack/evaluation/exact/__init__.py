@@ -18,6 +18,8 @@ from autoindex_haystack.evaluation.exact.compiled import is_kept
 from autoindex_haystack.evaluation.exact.hashing import hash_documents
 from autoindex_haystack.evaluation.exact.judgments import Judgments
 from autoindex_haystack.evaluation.exact.memory import Memory
+from autoindex_haystack.evaluation.exact.piece_scanner import PieceScanner
+from autoindex_haystack.evaluation.exact.pieces import count_pieces
 from autoindex_haystack.evaluation.exact.reading import Reading
 from autoindex_haystack.evaluation.exact.scan import Scan, WordScanner, cores
 from autoindex_haystack.evaluation.exact.scoring import Ranked, Scorer, best_chunks
@@ -36,9 +38,16 @@ _KEPT_BYTES = 256 << 20
 """Bytes of what was read of whole outputs that are kept, to say more of them later; the last always is."""
 
 
-def is_compiled() -> bool:
-    """Whether the code was compiled before on this machine; otherwise its first use takes some seconds."""
-    return is_kept(best_chunks) and is_kept(scan_words)
+_WORDS = "bm25s"
+"""The analyzer that is compiled; for the others Python is asked once for each piece of text."""
+
+
+def is_compiled(analyzer: str) -> bool:
+    """Whether the code was compiled before on this machine; otherwise its first use takes some seconds.
+
+    :param analyzer: The analyzer that is to be used.
+    """
+    return is_kept(best_chunks) and is_kept(scan_words if analyzer == _WORDS else count_pieces)
 
 
 class ExactEvaluator:
@@ -46,7 +55,7 @@ class ExactEvaluator:
 
     :param queries: Query id to text.
     :param qrels: Query id to document id to grade, for these queries.
-    :param settings: BM25 parameters; the analyzer is ``bm25s``.
+    :param settings: BM25 parameters and analyzer.
     :param document_ids: The ids of all documents.
     :param document_order: int64, shape (documents,): rank of each document's id by code point.
     """
@@ -64,7 +73,9 @@ class ExactEvaluator:
         ordinals = {document: i for i, document in enumerate(document_ids) if document in judged}
         self._terms, self._settings, self._ids = terms.terms, settings, document_ids
         self._documents = len(document_ids)
-        self._memory = Memory(WordScanner(terms.terms), self._documents)
+        analyzer = settings.analyzer
+        scanner = WordScanner(terms.terms) if analyzer == _WORDS else PieceScanner(terms.terms, analyzer)
+        self._memory = Memory(scanner, self._documents)
         self._judgments = Judgments(list(queries), qrels, ordinals, len(document_ids))
         self._scorer = Scorer(terms, settings, document_order, self._judgments)
         self._judged: dict[bytes, tuple[list[Ranking], PerQuery]] = {}

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from autoindex_haystack.evaluation.exact.compiled import compiled
 from autoindex_haystack.evaluation.exact.hashing import hash_documents
-from autoindex_haystack.evaluation.exact.scan import Found, Scan, WordScanner
+from autoindex_haystack.evaluation.exact.scan import Found, Scan, Scanner
 from autoindex_haystack.retrieval.texts import Utf8Texts
 
 LARGEST = 2 << 30
@@ -40,7 +40,7 @@ class Memory:
     :param step: Bytes by which the room for them grows.
     """
 
-    def __init__(self, scanner: WordScanner, documents: int, largest: int = LARGEST, step: int = _STEP) -> None:
+    def __init__(self, scanner: Scanner, documents: int, largest: int = LARGEST, step: int = _STEP) -> None:
         self._scanner = scanner
         self._hashes = np.zeros((documents, _WAYS, 2), np.uint64)
         self._places = np.full((documents, _WAYS), -1, np.int64)

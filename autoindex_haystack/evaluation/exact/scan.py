@@ -3,7 +3,7 @@
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,6 +82,18 @@ class Found(NamedTuple):
     counts: NDArray[np.int32]
     terms: NDArray[np.int32]
     times: NDArray[np.int32]
+
+
+class Scanner(Protocol):
+    """Reads chunks for one analyzer."""
+
+    def scan(self, texts: Utf8Texts, chosen: NDArray[np.intp]) -> Found:
+        """Read chunks. May be called by several threads at once.
+
+        :param texts: Chunks.
+        :param chosen: shape (chunks,): which of them to read.
+        :returns: What was found in these.
+        """
 
 
 class WordScanner:
