@@ -66,8 +66,9 @@ class Evaluator:
     :param key: Key of the opaque ids that programs see; fresh when not given.
     :param isolation: ``full``, or ``process-only`` for workers that the kernel does not lock.
     :param evaluations: How many evaluations are expected.
-    :param exact: Whether chunks are read without an index, which gives the same results. When not given, that is done
-        if it is possible and as much text is expected as to be worth it.
+    :param exact: Whether chunks are read without an index, which gives the same results; in place of Lucene they are
+        the same to the last digits of a score. When not given, that is done on bm25s if as much text is expected as to
+        be worth it.
 
     ```python
     from autoindex_haystack.evaluation import Evaluator
@@ -106,6 +107,7 @@ class Evaluator:
         if exact is None:
             exact = is_worth_reading(backend, settings.analyzer, self.corpus_bytes * evaluations)
         self._reads = exact
+        self._departures = Departures() if backend == "lucene" else None
         self._exact: dict[tuple[str, ...], ExactEvaluator] = {}
         self._lock = threading.Lock()
 
@@ -352,8 +354,7 @@ class Evaluator:
         if self._reads:
             return self._begin(program, queries, range(len(self._documents)), state=state).reading.postings()
         chunks, _ = self.run(program, state=state)
-        departures = Departures() if self.backend == "lucene" else None
-        return count_terms(chunks, self._texts(queries).values(), self.settings, departures)
+        return count_terms(chunks, self._texts(queries).values(), self.settings, self._departures)
 
     @cached_property
     def corpus_bytes(self) -> int:
@@ -388,7 +389,7 @@ class Evaluator:
                 from autoindex_haystack.evaluation.exact import ExactEvaluator
 
                 texts, order = self._texts(queries), code_point_order(ids)
-                self._exact[queries] = ExactEvaluator(texts, qrels, self.settings, ids, order)
+                self._exact[queries] = ExactEvaluator(texts, qrels, self.settings, ids, order, self._departures)
             return self._exact[queries]
 
     def _texts(self, queries: Iterable[str]) -> dict[str, str]:

@@ -22,12 +22,12 @@ from autoindex_haystack.evaluation.exact.piece_scanner import PieceScanner
 from autoindex_haystack.evaluation.exact.pieces import count_pieces
 from autoindex_haystack.evaluation.exact.reading import Reading
 from autoindex_haystack.evaluation.exact.scan import Scan, WordScanner, cores
-from autoindex_haystack.evaluation.exact.scoring import Ranked, Scorer, best_chunks
+from autoindex_haystack.evaluation.exact.scoring import Ranked, Scorer, WeightedPostings, best_chunks
 from autoindex_haystack.evaluation.exact.terms import QueryTerms
 from autoindex_haystack.evaluation.exact.words import scan_words
 from autoindex_haystack.evaluation.metrics import DEPTH, SMOOTH_DEPTH, PerQuery
 from autoindex_haystack.retrieval import BM25Settings, Ranking
-from autoindex_haystack.retrieval.lucene_model import Postings
+from autoindex_haystack.retrieval.lucene_model import Departures, Postings
 
 __all__ = ["ExactEvaluator", "Reading", "Scan", "hash_documents", "is_compiled"]
 
@@ -58,6 +58,8 @@ class ExactEvaluator:
     :param settings: BM25 parameters and analyzer.
     :param document_ids: The ids of all documents.
     :param document_order: int64, shape (documents,): rank of each document's id by code point.
+    :param departures: Where Lucene departs from exact BM25, to score as Lucene does and as the bm25s engine with
+        Lucene's norms; exact BM25 when not given.
     """
 
     def __init__(
@@ -67,17 +69,19 @@ class ExactEvaluator:
         settings: BM25Settings,
         document_ids: Sequence[str],
         document_order: NDArray[np.int64],
+        departures: Departures | None = None,
     ) -> None:
         terms = QueryTerms.of(list(queries.values()), settings.analyzer)
         judged = {document for query in queries for document in qrels[query]}
         ordinals = {document: i for i, document in enumerate(document_ids) if document in judged}
         self._terms, self._settings, self._ids = terms.terms, settings, document_ids
+        self._departures = departures
         self._documents = len(document_ids)
         analyzer = settings.analyzer
         scanner = WordScanner(terms.terms) if analyzer == _WORDS else PieceScanner(terms.terms, analyzer)
         self._memory = Memory(scanner, self._documents)
         self._judgments = Judgments(list(queries), qrels, ordinals, len(document_ids))
-        self._scorer = Scorer(terms, settings, document_order, self._judgments)
+        self._scorer = Scorer(terms, document_order, self._judgments)
         self._judged: dict[bytes, tuple[list[Ranking], PerQuery]] = {}
         self._scans: dict[bytes, Scan] = {}
         self._lock = Lock()
@@ -142,7 +146,15 @@ class ExactEvaluator:
             frequencies=scan.times[order].astype(np.float32),
             lengths=scan.lengths.astype(np.int64),
         )
-        return QueryPostings(postings, scan.owners, self._ids, self._settings)
+        exact = Departures(skip_empty=False, byte_lengths=False)
+        return QueryPostings(postings, scan.owners, self._ids, self._settings, self._departures or exact)
+
+    def _weighted(self, scan: Scan) -> WeightedPostings:
+        if self._departures is None or not len(scan.terms):
+            return WeightedPostings.of(scan, len(self._terms), self._settings)
+        postings = self.postings(scan).postings
+        weights = postings.scores(self._settings, self._departures)
+        return WeightedPostings(postings.starts, postings.chunks, weights, single=False)
 
     def rank(self, scan: Scan) -> Ranked:
         """Rank documents by their best chunk.
@@ -150,7 +162,7 @@ class ExactEvaluator:
         :param scan: What was read of the chunks.
         :returns: For each query the best documents, as many as are shown, and the ranks of the relevant ones.
         """
-        return self._scorer.rank(scan, DEPTH, SMOOTH_DEPTH, self._pool, self._threads)
+        return self._scorer.rank(scan, self._weighted(scan), DEPTH, SMOOTH_DEPTH, self._pool, self._threads)
 
     def close(self) -> None:
         """End the threads and forget what was read."""

@@ -4,7 +4,7 @@ The formula is the ``lucene`` method of bm25s (Kamphuis et al., ECIR 2020,
 https://cs.uwaterloo.ca/~jimmylin/publications/Kamphuis_etal_ECIR2020_preprint.pdf):
 ``idf * tf / (k1 * (1 - b + b * length / average) + tf)`` with ``idf = log(1 + (N - df + 0.5) / (df + 0.5))``.
 As there, a posting's weight is computed in double precision, kept in single, and added up in single precision in the
-order of the query's tokens.
+order of the query's tokens. What Lucene does instead is owned by :mod:`autoindex_haystack.retrieval.lucene_model`.
 """
 
 import math
@@ -42,11 +42,13 @@ class WeightedPostings:
     :param starts: int64, shape (terms + 1,): where each term's postings begin.
     :param chunks: int32, shape (postings,): their chunks, rising within a term.
     :param weights: float32, shape (postings,): what each adds to a score.
+    :param single: Whether they are added up in single precision.
     """
 
     starts: NDArray[np.int64]
     chunks: NDArray[np.int32]
     weights: NDArray[np.float32]
+    single: bool = True
 
     @classmethod
     def of(cls, scan: Scan, terms: int, settings: BM25Settings) -> "WeightedPostings":
@@ -85,29 +87,33 @@ class Scorer:
     """Ranks documents for a fixed set of queries.
 
     :param queries: The queries.
-    :param settings: k1 and b.
     :param document_order: int64, shape (documents,): rank of each document's id by code point.
     :param judgments: The documents whose ranks are wanted.
     """
 
-    def __init__(
-        self, queries: QueryTerms, settings: BM25Settings, document_order: NDArray[np.int64], judgments: Judgments
-    ) -> None:
+    def __init__(self, queries: QueryTerms, document_order: NDArray[np.int64], judgments: Judgments) -> None:
         self._queries = queries
-        self._settings = settings
         self._order = document_order
         self._judgments = judgments
 
-    def rank(self, scan: Scan, top_k: int, depth: int, pool: ThreadPoolExecutor, threads: int) -> Ranked:
+    def rank(
+        self,
+        scan: Scan,
+        postings: WeightedPostings,
+        top_k: int,
+        depth: int,
+        pool: ThreadPoolExecutor,
+        threads: int,
+    ) -> Ranked:
         """Rank documents by their best chunk, as every engine's ``search_documents`` does.
 
         :param scan: The scan of the corpus.
+        :param postings: Its postings, with weights.
         :param top_k: How many documents of each ranking are wanted at most.
         :param depth: How far down the ranks of relevant documents are wanted.
         :param pool: Threads to use.
         :param threads: How many there are.
         """
-        postings = WeightedPostings.of(scan, len(self._queries.terms), self._settings)
         firsts = np.flatnonzero(np.diff(scan.owners, prepend=-1, append=len(self._order)))
         depths = top_k, depth
         count = len(self._queries)
@@ -135,9 +141,11 @@ class Scorer:
         relevant = self._judgments.documents[bounds[0] : bounds[-1]]
         places = np.searchsorted(present, relevant)
         places[~np.isin(relevant, present)] = -1
+        sums = np.empty(len(owners), np.float32 if postings.single else np.float64)
         ends, found, scores, ranks = best_chunks(
             self._queries.bounds[first : last + 1], self._queries.tokens, postings.starts, postings.chunks,
-            postings.weights, firsts, bounds - bounds[0], places, self._order[present], *depths, np.float32(_ALIKE),
+            postings.weights, sums, sums if postings.single else np.empty(len(owners), np.float32), firsts,
+            bounds - bounds[0], places, self._order[present], *depths, np.float32(_ALIKE),
         )  # fmt: skip
         return Ranked(max_p_each(found, scores, ends, owners, self._order, depths[0]), ranks)
 
@@ -164,12 +172,14 @@ def _weigh(lengths, counts, terms, times, places, idf, k1, b, average, chunks, w
 
 
 @compiled
-def _add_up(tokens, starts, chunks, weights, scores):  # type: ignore[no-untyped-def]
-    """Score all chunks for a query, token by token."""
-    scores[:] = 0
+def _add_up(tokens, starts, chunks, weights, sums, scores):  # type: ignore[no-untyped-def]
+    """Score all chunks for a query, token by token; ``sums`` are the scores themselves or of double precision."""
+    sums[:] = 0
     for token in tokens:
         for place in range(starts[token], starts[token + 1]):
-            scores[chunks[place]] += weights[place]
+            sums[chunks[place]] += weights[place]
+    if sums.itemsize != scores.itemsize:
+        scores[:] = sums
 
 
 @compiled
@@ -249,19 +259,20 @@ def _rank_of(place, tops, integers, order, depth, alike):  # type: ignore[no-unt
 
 @compiled
 def best_chunks(  # type: ignore[no-untyped-def]
-    bounds, tokens, starts, chunks, weights, firsts, judged, places, order, top_k, depth, alike
+    bounds, tokens, starts, chunks, weights, sums, scores, firsts, judged, places, order, top_k, depth, alike
 ):
     """For each query, all chunks that can be the best of one of the first ``top_k`` documents, and some more.
 
     These are the chunks that score above 0 and not further than ``alike`` below the document in the last place.
 
+    :param sums: float32 or float64, shape (chunks,): room for the sums of weights.
+    :param scores: float32, shape (chunks,): room for scores; ``sums`` if they are added up in single precision.
     :param firsts: int64, shape (documents + 1,): the first chunk of each document that has one.
     :param judged: int64, shape (queries + 1,): where the relevant documents of each query begin in ``places``, which
         has their places among the documents with a chunk, -1 for others.
     :param order: int64, shape (documents,): rises with the ids of the documents with a chunk.
     :returns: Where the chunks of each query end, the chunks, their scores, and the ranks of the relevant documents.
     """
-    scores = np.empty(firsts[-1], np.float32)
     single = len(firsts) - 1 == len(scores)
     tops = scores if single else np.empty(len(firsts) - 1, np.float32)
     peaks = np.empty(_SPREAD * top_k, np.int32)
@@ -272,7 +283,7 @@ def best_chunks(  # type: ignore[no-untyped-def]
     values = np.empty(len(found), np.float32)
     total = 0
     for query in range(queries):
-        _add_up(tokens[bounds[query] : bounds[query + 1]], starts, chunks, weights, scores)
+        _add_up(tokens[bounds[query] : bounds[query + 1]], starts, chunks, weights, sums, scores)
         if not single:
             _best_of_each(scores, firsts, tops)
         for i in range(judged[query], judged[query + 1]):
