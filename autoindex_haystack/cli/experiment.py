@@ -38,7 +38,8 @@ def command(
     from autoindex_haystack.experiments.grid.cells import Machine
 
     read = read_spec(spec)
-    check_outputs(out, inputs=[spec, *(collection.path for collection in read.collections)], force=True)
+    begun = (out / "cells").is_dir()
+    check_outputs(out, inputs=[spec, *(collection.path for collection in read.collections)], force=begun)
     total = sum(1 for _ in cells_of(read))
     done = 0
     with progress() as show:

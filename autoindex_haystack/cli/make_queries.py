@@ -56,6 +56,7 @@ def command(
     """
     from autoindex_haystack.collection import load_corpus
     from autoindex_haystack.collection.importers import write_collection
+    from autoindex_haystack.errors import CollectionError
     from autoindex_haystack.experiments.synthetic import known_items
 
     use_model = bool(model.model or model.generator)
@@ -68,6 +69,9 @@ def command(
         show("making queries")
         asked = _ask(documents, number, seed, model, show) if use_model else None
         source = asked.source if asked else known_items(documents, number, seed)
+        if not source.queries:
+            msg = f"no query could be made of {corpus}: {_why(asked)}"
+            raise CollectionError(msg)
         made = write_collection(source, out, force=force, progress=show.documents)
     notes = list(made.notes)
     if asked and asked.ended:
@@ -88,6 +92,18 @@ def command(
         return
     print_notes(notes)
     click.echo(f"{made.queries:,} synthetic queries for {made.documents:,} documents in {out}")
+
+
+def _why(asked: "Asked | None") -> str:
+    """Say why there is no query."""
+    if asked is None:
+        return "a document needs a title, heading or sentence of its own, and 10 words beside it"
+    if asked.ended:
+        return asked.ended
+    return (
+        f"{asked.copied} copied their document, {asked.unanswered} were not answered from it, and {asked.unread} "
+        "answers had none; documents of fewer than 30 words are not asked about"
+    )
 
 
 def _ask(documents: "Sequence[Document]", number: int, seed: int, model: "ModelOptions", show: Progress) -> "Asked":

@@ -68,6 +68,9 @@ def _model(options: ModelOptions) -> tuple[ChatModel, str, list[str]]:
     if not options.model:
         msg = "no model is named; give --model NAME, or --generator FILE with a Haystack chat generator"
         raise LLMError(msg)
+    if options.base_url and not options.base_url.startswith(("http://", "https://")):
+        msg = f"{options.base_url} is no address of an endpoint; write it with http:// or https://"
+        raise LLMError(msg)
     from autoindex_haystack.llm.openai_chat import OpenAIChat
 
     key = os.environ.get(options.api_key_env, "").strip()

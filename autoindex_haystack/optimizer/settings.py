@@ -1,9 +1,10 @@
 """How a search is done."""
 
+import math
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
-from autoindex_haystack.optimizer.objective import Objective
+from autoindex_haystack.optimizer.objective import OBJECTIVES, Objective
 from autoindex_haystack.optimizer.selection import TOLERANCE
 from autoindex_haystack.retrieval import BM25Settings
 from autoindex_haystack.sandbox import Isolation, Limits
@@ -53,3 +54,29 @@ class SearchSettings:
     jobs: int = 1
     allowed_imports: tuple[str, ...] = ()
     isolation: Isolation = "full"
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be meant, whoever gives it.
+
+        :raises ValueError: If a setting has another type or is out of its range; the message names it.
+        """
+        for name, least in (("iterations", 0), ("candidates", 1), ("seed", None), ("workers", 1), ("jobs", 1)):
+            _check_whole(name, getattr(self, name), least)
+        if self.stage_size is not None:
+            _check_whole("stage_size", self.stage_size, 0)
+        for name in ("max_growth", "tolerance"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
+                msg = f"{name} must be a number greater than 0, but is {value!r}"
+                raise ValueError(msg)
+        for name, known in (("objective", OBJECTIVES), ("acceptance", ACCEPTANCES)):
+            if getattr(self, name) not in known:
+                msg = f"{name} must be one of {', '.join(known)}, but is {getattr(self, name)!r}"
+                raise ValueError(msg)
+
+
+def _check_whole(name: str, value: object, least: int | None) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or (least is not None and value < least):
+        at_least = "" if least is None else f" of at least {least}"
+        msg = f"{name} must be a whole number{at_least}, but is {value!r}"
+        raise ValueError(msg)

@@ -24,6 +24,11 @@ ALLOWED_MODULES = frozenset(
 )
 """The text-processing part of the standard library that a program may import without further ado."""
 
+_NO_CLASS = (
+    "there is no class Preprocessor; add `from autoindex_haystack.program import BasePreprocessor, Chunk` and define "
+    "class Preprocessor(BasePreprocessor)"
+)
+
 MAX_SOURCE_BYTES = 1_000_000
 
 
@@ -152,7 +157,7 @@ def _allowed(module: str, extra: tuple[str, ...]) -> bool:
 def _class_problems(tree: ast.Module) -> list[Problem]:
     classes = [node for node in tree.body if isinstance(node, ast.ClassDef) and node.name == "Preprocessor"]
     if not classes:
-        return [Problem(0, "there is no class Preprocessor; define class Preprocessor(BasePreprocessor)")]
+        return [Problem(0, _NO_CLASS)]
     found = classes[-1]
     if not found.bases:
         return [Problem(found.lineno, "class Preprocessor must derive from BasePreprocessor")]

@@ -5,7 +5,8 @@ import time
 
 import pytest
 
-from autoindex_haystack.llm import ContextTooLong, Denied, EndpointError, LimitReached, Schema, Tool, Usage
+from autoindex_haystack.llm import ContextTooLong, Denied, EndpointError, LimitReached, LLMError, Schema, Tool, Usage
+from autoindex_haystack.llm.connect import ModelOptions, connect
 from tests.chat_server import Answer, ChatServer
 
 TOOL = Tool("look", "Looks.", {"type": "object", "properties": {"where": {"type": "string"}}, "required": ["where"]})
@@ -183,3 +184,8 @@ def test_usage_is_estimated_where_the_endpoint_does_not_count(client, ask):
     assert usage.estimated
     assert usage.completion == 2
     assert 100 <= usage.prompt <= 150
+
+
+def test_an_endpoint_without_http_is_refused_before_anything_is_sent(tmp_path):
+    with pytest.raises(LLMError, match="localhost:9 is no address of an endpoint; write it with http://"):
+        connect(ModelOptions(model="m", base_url="localhost:9"), tmp_path / "exchanges.jsonl")

@@ -55,7 +55,7 @@ def test_a_good_program_has_no_problems(source):
         ("x = 1\n  y = 2\n", "line 2: syntax error: unexpected indent"),
         ("x = '\0'", "null bytes"),
         ("x = '\ud800'", "surrogates not allowed"),
-        ("", "there is no class Preprocessor; define class Preprocessor(BasePreprocessor)"),
+        ("", "import BasePreprocessor, Chunk` and define class Preprocessor(BasePreprocessor)"),
         ("def Preprocessor(): ...", "there is no class Preprocessor"),
         ("\nclass Preprocessor:\n    def preprocess(self, docs): ...", "line 2: class Preprocessor must derive from"),
         (

@@ -79,6 +79,18 @@ except KeyboardInterrupt:
     assert run_python(SEARCH + script).stdout == "caught\n"
 
 
+def test_what_needs_much_stack_works_in_the_main_thread_beside_java(run_python: Run) -> None:
+    script = """
+import numpy as np
+search()
+wide = np.random.default_rng(0).normal(size=(600, 600))
+inverse = np.linalg.inv(wide @ wide.T + np.eye(600))
+print(inverse.shape)
+"""
+    done = run_python(SEARCH + script)
+    assert (done.returncode, done.stdout) == (0, "(600, 600)\n"), done.stderr
+
+
 def test_fork_after_start_gives_an_error_in_the_child_and_leaves_the_parent_alone(run_python: Run) -> None:
     script = """
 import os, sys

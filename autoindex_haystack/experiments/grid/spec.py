@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from autoindex_haystack.errors import RunError
 from autoindex_haystack.evaluation.evaluate import BUILTIN_PREFIX
 from autoindex_haystack.optimizer import SearchSettings
+from autoindex_haystack.program import BUILTIN_NAMES
 from autoindex_haystack.proposers.agents.settings import AgentSettings
 from autoindex_haystack.retrieval import BM25Settings
 
@@ -74,6 +75,7 @@ class Condition(BaseModel):
         if unknown := sorted(set(value) - set(SEARCH_SETTINGS)):
             msg = f"{unknown[0]!r} is no setting of a search; there are {', '.join(SEARCH_SETTINGS)}"
             raise ValueError(msg)
+        SearchSettings(**value)
         return value
 
     @model_validator(mode="after")
@@ -81,6 +83,14 @@ class Condition(BaseModel):
         if self.program and (self.search or self.model or self.proposer != "builtin"):
             msg = f"condition {self.name!r} has a program, so it has no proposer, model or search settings"
             raise ValueError(msg)
+        if self.proposer == "builtin" and (self.model or self.base_url or self.agents != AgentSettings()):
+            msg = f"condition {self.name!r} has the built-in proposer, so model, base_url and agents mean nothing there"
+            raise ValueError(msg)
+        if self.program and self.program.startswith(BUILTIN_PREFIX):
+            known = [BUILTIN_PREFIX + name for name in BUILTIN_NAMES]
+            if self.program not in known:
+                msg = f"condition {self.name!r}: there is no {self.program}; there are {', '.join(known)}"
+                raise ValueError(msg)
         if self.proposer != "builtin" and not self.model:
             msg = f"condition {self.name!r} asks a language model; name it with model"
             raise ValueError(msg)
@@ -166,6 +176,9 @@ def _expanded(condition: Any) -> Iterator[Any]:
     choices = {("search", name): value for name, value in search.items() if isinstance(value, list)}
     if isinstance(condition.get("proposer"), list):
         choices = {("proposer", ""): condition["proposer"], **choices}
+    if empty := next((name or part for (part, name), value in choices.items() if not value), None):
+        msg = f"condition {condition.get('name')!r}: the list of {empty} is empty"
+        raise RunError(msg)
     for values in itertools.product(*choices.values()):
         made = {**condition, "search": dict(search)} if "search" in condition else dict(condition)
         for (part, name), value in zip(choices, values, strict=True):
@@ -173,7 +186,8 @@ def _expanded(condition: Any) -> Iterator[Any]:
                 made[part][name] = value
             else:
                 made[part] = value
-        yield {**made, "name": "/".join([str(condition.get("name")), *map(str, values)])} if values else made
+        named = values and isinstance(condition.get("name"), str)
+        yield {**made, "name": "/".join([condition["name"], *map(str, values)])} if named else made
 
 
 def _placed(collection: CollectionSpec, folder: Path) -> CollectionSpec:
@@ -184,4 +198,8 @@ def _placed(collection: CollectionSpec, folder: Path) -> CollectionSpec:
 def _found(condition: Condition, folder: Path) -> Condition:
     if condition.program is None or condition.program.startswith(BUILTIN_PREFIX):
         return condition
-    return condition.model_copy(update={"program": str(folder / condition.program)})
+    path = folder / condition.program
+    if not path.exists():
+        msg = f"condition {condition.name!r}: {path} does not exist; give a program or builtin:NAME"
+        raise RunError(msg)
+    return condition.model_copy(update={"program": str(path)})

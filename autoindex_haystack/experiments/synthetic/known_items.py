@@ -29,7 +29,7 @@ HOW = "known-item queries from titles, headings and rare phrases of the document
 _FEWEST, _MOST = 2, 12
 """Terms of a query."""
 
-_LEFT = 20
+_LEFT = 10
 """Terms that a document must have beside the line that becomes the query."""
 
 _PHRASE = 7

@@ -106,3 +106,16 @@ def test_a_damaged_cell_is_named(tmp_path, monkeypatch, capsys):
     path.write_text("{")
     assert main(["experiment", "grid.toml", "--out", "out"]) == 2
     assert "is no finished cell" in capsys.readouterr().err
+
+
+def test_a_folder_that_holds_something_else_is_not_filled(tmp_path, monkeypatch, capsys):
+    shutil.copytree(CHECKOUT / "tests" / "end_to_end" / "kitchen", tmp_path / "kitchen")
+    (tmp_path / "grid.toml").write_text(
+        '[[collections]]\npath = "kitchen"\n[[conditions]]\nname = "f"\nprogram = "builtin:full_document"\n'
+    )
+    (tmp_path / "index").mkdir()
+    (tmp_path / "index" / "kept").touch()
+    monkeypatch.chdir(tmp_path)
+    assert main(["experiment", "grid.toml", "--out", "index"]) == 2
+    assert "index exists" in capsys.readouterr().err
+    assert [path.name for path in (tmp_path / "index").iterdir()] == ["kept"]

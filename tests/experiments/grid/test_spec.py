@@ -30,6 +30,7 @@ search = { iterations = [5, 10], candidates = 4 }
 def read(tmp_path):
     def write_and_read(text):
         (tmp_path / "grid.toml").write_text(text)
+        (tmp_path / "mine.py").touch()
         return read_spec(tmp_path / "grid.toml")
 
     return write_and_read
@@ -74,6 +75,16 @@ def test_cells_are_all_combinations_and_fixed_programs_have_no_seed(read):
             "'candidate' is no setting of a search; there are iterations",
         ),
         (GOOD + 'proposer = "agents"', "'learned/5' asks a language model; name it with model"),
+        (GOOD.replace("candidates = 4", 'candidates = "four"'), "candidates must be a whole number of at least 1"),
+        (GOOD.replace("candidates = 4", "candidates = 0"), "candidates must be a whole number of at least 1, but is 0"),
+        (GOOD.replace("candidates = 4", 'acceptance = "papper"'), "acceptance must be one of guarded, paper"),
+        (GOOD.replace("candidates = 4", 'objective = "mrr"'), "objective must be one of "),
+        (GOOD.replace("candidates = 4", "max_growth = -1"), "max_growth must be a number greater than 0"),
+        (GOOD.replace("[5, 10]", "[]"), "'learned': the list of iterations is empty"),
+        (GOOD + 'model = "m"', "has the built-in proposer, so model"),
+        (GOOD.replace("mine.py", "missing.py"), r"missing\.py does not exist"),
+        (GOOD.replace("builtin:full_document", "builtin:nope"), "there is no builtin:nope; there are builtin:"),
+        (GOOD.replace('name = "learned"', ""), "name: Field required"),
         (GOOD.replace('"NPL"', '"cranfield"'), "the name 'cranfield' stands twice"),
         (GOOD.replace('program = "mine.py"', 'program = "mine.py"\nmodel = "m"'), "'mine' has a program, so it has no"),
     ],

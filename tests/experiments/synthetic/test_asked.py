@@ -74,7 +74,7 @@ def test_what_the_document_does_not_answer_is_given_up(corpus):
     assert "5 that it did not answer" in (out / "README.md").read_text()
 
 
-def test_a_query_that_copies_is_asked_for_once_more_and_then_given_up(corpus):
+def test_a_query_that_copies_is_asked_for_once_more_and_then_given_up(corpus, capsys):
     def script(request, number):
         if is_check(request):
             return Answer('{"answer": "x", "answered": true}')
@@ -87,9 +87,9 @@ def test_a_query_that_copies_is_asked_for_once_more_and_then_given_up(corpus):
     assert code == 0
     assert all(text.startswith("heat for brewing") for text in load_collection(out).queries.values())
     with ChatServer([Answer('{"query": "water just below boiling"}')]) as server:
-        code, out = run(corpus, server, "--force")
-    assert code == 0
-    assert not (out / "queries.jsonl").exists()
+        code, _ = run(corpus, server, "--force")
+    assert code == 2
+    assert "9 copied their document" in capsys.readouterr().err
 
 
 def test_a_limit_ends_the_asking_and_keeps_what_is_there(corpus, capsys):

@@ -149,3 +149,12 @@ def test_texts_without_full_stops_are_asked_by_their_lines():
     texts = ["\n".join(lines).format(f"topic{word(n)}") for n in range(9)]
     _, queries, _ = made([Document(f"d{n}", text) for n, text in enumerate(texts)], 5)
     assert len(queries) == 5
+
+
+def test_a_corpus_that_gives_no_query_is_an_error_with_the_reason(tmp_path, capsys):
+    from autoindex_haystack.cli.main import main
+
+    (tmp_path / "corpus.jsonl").write_text(json.dumps({"_id": "a", "text": "too short"}))
+    assert main(["make-queries", str(tmp_path / "corpus.jsonl"), "--out", str(tmp_path / "made")]) == 2
+    assert "10 words beside it" in capsys.readouterr().err
+    assert not (tmp_path / "made").exists()
