@@ -212,8 +212,8 @@ def _options(home: Path, heap: int) -> list[str]:
     options = [
         f"-Xmx{heap >> 10}k",
         "-Xrs",  # Ctrl-C and SIGTERM stay Python's; otherwise Java ends the process at once.
-        # Java shuts off the main thread's stack beyond this, and the usual 1 MiB is too little for what others do there:
-        # numpy's linear algebra would end the process.
+        # Java shuts off the main thread's stack beyond this; with the usual 1 MiB, numpy's linear algebra would end the
+        # process.
         "-Xss8m",
         "-Xlog:disable",
         "-XX:-PrintWarnings",
