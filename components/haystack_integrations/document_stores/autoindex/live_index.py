@@ -176,10 +176,12 @@ class LiveIndex:
         self, error: Exception, committed: Committed, rows: ChunkRows, found: Searchable | None
     ) -> Searchable:
         """Search with an index of this process alone, where the one for all cannot be read or written."""
-        logger.warning("The saved index is not used: {error}", error=error)
         if found is not None and len(found.rows) == len(rows) and found.rows.digest == rows.digest:
-            return Searchable(committed.version, committed.state, rows, found.opened, found.deleted)
-        return self._apart(committed, rows)  # If the engine is missing, it says so here.
+            made = Searchable(committed.version, committed.state, rows, found.opened, found.deleted)
+        else:
+            made = self._apart(committed, rows)  # If the engine is missing, it says so here, and only this.
+        logger.warning("The saved index is not used: {error}", error=error)
+        return made
 
     def _removed(self, error: Exception) -> bool:
         """Remove an index that cannot be used, so that it is built anew; False where it must stay or is busy."""
