@@ -20,7 +20,7 @@ from autoindex_haystack.optimizer.pareto import pareto_list
 from autoindex_haystack.optimizer.settings import SearchSettings
 from autoindex_haystack.optimizer.standing import Standing
 from autoindex_haystack.optimizer.trials import Trials
-from autoindex_haystack.runs import RunFolder, RunResult, installed_versions
+from autoindex_haystack.runs import Comparison, RunFolder, RunResult, installed_versions
 
 Differences = dict[str, PairedDifference]
 """Learned minus baseline on the held-out queries, by metric."""
@@ -50,6 +50,8 @@ def finish(
     learned = baseline
     if standing.incumbent.sha256 != standing.baseline.sha256:
         learned = trials.evaluate_held_out(standing.incumbent, standing.evaluation, split.held_out)
+    validation = standing.baseline_evaluation, standing.evaluation
+    Comparison.of(collection, split, validation, (baseline, learned)).save(folder.path)
     differences = _differences(learned, baseline, split)
     before = Figures(validation=standing.baseline_evaluation.metrics, held_out=baseline.metrics)
     after = Figures(validation=standing.evaluation.metrics, held_out=learned.metrics)

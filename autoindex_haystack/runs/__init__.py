@@ -1,6 +1,14 @@
 """Run folders: what a search leaves on disk."""
 
-from autoindex_haystack.runs.evidence import MissedDocument, ProgramEvidence, RunStory, TransformStory, tell
+from autoindex_haystack.runs.comparison import Comparison, QueryComparison, RankedDocument, read_comparison
+from autoindex_haystack.runs.evidence import (
+    MissedDocument,
+    ProgramEvidence,
+    RunStory,
+    TransformStory,
+    read_journal,
+    tell,
+)
 from autoindex_haystack.runs.folder import (
     ParetoPoint,
     RunFolder,
@@ -13,9 +21,12 @@ from autoindex_haystack.runs.folder import (
 )
 
 __all__ = [
+    "Comparison",
     "MissedDocument",
     "ParetoPoint",
     "ProgramEvidence",
+    "QueryComparison",
+    "RankedDocument",
     "RunFolder",
     "RunInfo",
     "RunResult",
@@ -23,7 +34,9 @@ __all__ = [
     "RunStory",
     "TransformStory",
     "installed_versions",
+    "read_comparison",
     "read_info",
+    "read_journal",
     "read_result",
     "tell",
 ]

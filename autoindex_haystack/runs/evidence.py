@@ -135,7 +135,7 @@ def tell(run: Path) -> RunStory:
     :raises RunError: If the folder holds no finished run with evidence.
     """
     result = read_result(run)
-    records = list(_journal(run))
+    records = list(read_journal(run))
     baseline = next((record["program"] for record in records if record["record"] == "evaluation"), "")
     transforms, adopted = _walk(records)
     return RunStory(
@@ -165,7 +165,13 @@ def _read(run: Path, program: str) -> ProgramEvidence:
         raise RunError(msg) from error
 
 
-def _journal(run: Path) -> Iterator[dict[str, Any]]:
+def read_journal(run: Path) -> Iterator[dict[str, Any]]:
+    """Read what a search wrote down, record by record.
+
+    :param run: The run folder.
+    :returns: The records, oldest first.
+    :raises RunError: If the folder has no journal, or it is damaged.
+    """
     path = run / "journal.jsonl"
     try:
         lines = path.read_text(encoding="ascii").splitlines()
