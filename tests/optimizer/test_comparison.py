@@ -44,5 +44,5 @@ def test_each_query_has_the_ranks_and_figures_of_both_programs(collection, run, 
 def test_a_run_without_a_comparison_has_none_and_a_damaged_one_is_an_error(run, tmp_path):
     assert read_comparison(tmp_path) is None
     (tmp_path / "comparison.json").write_bytes((run / "comparison.json").read_bytes()[:-20])
-    with pytest.raises(RunError, match="comparison.json cannot be read"):
+    with pytest.raises(RunError, match=r"comparison\.json cannot be read"):
         read_comparison(tmp_path)
