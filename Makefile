@@ -17,7 +17,7 @@ PYSERINI_VENV = $(PYSERINI_CACHE)/pyserini-$(shell cat $(PYSERINI_PINS) | cksum 
 
 export HAYSTACK_TELEMETRY_ENABLED = False
 
-.PHONY: help .venv .venv-lint .venv-pyserini demo test test-full lint format types wheel clean
+.PHONY: help .venv .venv-lint .venv-pyserini demo docs test test-full lint format types wheel clean
 .DELETE_ON_ERROR:
 
 help: ## show this help
@@ -81,10 +81,13 @@ format: $(LINT_READY) ## mend format and style where that can be done safely
 types: $(READY) $(LINT_READY) ## check the types
 	@.venv-lint/bin/mypy --python-executable .venv/bin/python
 
+docs: $(READY) ## build the documentation into site/
+	@NO_MKDOCS_2_WARNING=1 .venv/bin/python -m mkdocs build --strict --quiet
+
 wheel: $(READY) ## build the wheel and the source archive into dist/
 	@rm -rf dist
 	@.venv/bin/python -m hatchling build
 
 clean: ## remove the environments, caches and built files
-	rm -rf .venv .venv-lint .venv-pyserini dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf .venv .venv-lint .venv-pyserini dist site .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -33,6 +33,7 @@ COMMANDS = {
     "freeze": "Freeze another program of a run than the one that was adopted.",
     "verify": "Check a frozen component, or mend its pipelines after a move.",
     "doctor": "Check what this machine has and name the mending command.",
+    "completion": "Print the script that completes commands in a shell.",
 }
 """Every command with its short help, in the order of ``autoindex --help``."""
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from click.shell_completion import CompletionItem
 
 from autoindex_haystack.cli.flags import debug_option
 
@@ -64,6 +65,14 @@ class ProgramName(click.ParamType[str]):
 
     name = "program"
 
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        from autoindex_haystack.evaluation.evaluate import BUILTIN_PREFIX
+        from autoindex_haystack.program import BUILTIN_NAMES
+
+        names = [BUILTIN_PREFIX + name for name in BUILTIN_NAMES]
+        begun = [CompletionItem(name) for name in names if incomplete and name.startswith(incomplete)]
+        return begun or [CompletionItem(incomplete, type="file")]
+
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         from autoindex_haystack.evaluation.evaluate import BUILTIN_PREFIX
         from autoindex_haystack.program import BUILTIN_NAMES
@@ -84,6 +93,11 @@ class BackendName(click.ParamType[str]):
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
         return "[bm25s|lucene]"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        from autoindex_haystack.retrieval import backend_names
+
+        return [CompletionItem(name) for name in backend_names() if name.startswith(incomplete)]
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         from autoindex_haystack.retrieval import backend_names
