@@ -13,6 +13,7 @@ from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 
 from autoindex_haystack.cli.main import COMMANDS, cli
+from autoindex_haystack.cli.options import Command
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 
@@ -83,7 +84,8 @@ def page(name: str, command: click.Command) -> str:
         parent = click.Context(cli, info_name=part, parent=parent)
     context = click.Context(command, info_name=name.rsplit(maxsplit=1)[-1], parent=parent)
     usage = " ".join([context.command_path, *command.collect_usage_pieces(context)])
-    records = [record for option in command.get_params(context) if (record := option.get_help_record(context))]
+    own = [record for option in command.get_params(context) if (record := option.get_help_record(context))]
+    sections = command.sections(context) if isinstance(command, Command) else {"Options": own}
     parts = [f"# autoindex {name}", (command.help or "").replace("\b\n", ""), "## Usage", f"```text\n{usage}\n```"]
     if isinstance(command, click.Group):
         rows = [
@@ -93,7 +95,9 @@ def page(name: str, command: click.Command) -> str:
         parts += ["## Commands", "\n".join(["| command | what it does |", "|---|---|", *rows])]
     if example := getattr(command, "example", ()):
         parts += ["## Examples", "```bash\n" + "\n".join(example) + "\n```"]
-    parts += ["## Options", *(f"`{names}`\n:   {_plain(text)}" for names, text in records), EXIT_CODES]
+    for title, records in sections.items():
+        parts += [f"## {title}", *(f"`{names}`\n:   {_plain(text)}" for names, text in records)]
+    parts.append(EXIT_CODES)
     return "\n\n".join(part.strip() for part in parts)
 
 

@@ -23,8 +23,28 @@ F = TypeVar("F", bound=Callable[..., Any])
 Decorator = Callable[[F], F]
 
 
+SECTIONS = {
+    "Language model": (
+        *("--model", "--base-url", "--api-key-env", "--generator", "--temperature", "--stream", "--llm-timeout"),
+        *("--max-tokens-total", "--max-usd", "--max-minutes", "--prices", "--condition", "--analysis-steps"),
+        *("--context-tokens", "--answer-tokens", "--describe", "--replay"),
+    ),
+    "Your own indexing pipeline": ("--corpus-from-pipeline", "--files", "--wrap"),
+    "Queries": ("--queries", "--split", "--split-seed"),
+    "Retrieval": ("--backend", "--analyzer", "--k1", "--b"),
+    "Programs and their isolation": (
+        *("--metadata-fields", "--allow-import", "--timeout", "--program-memory", "--max-unreachable", "--sandbox"),
+        *("--workers", "--jobs", "--stage-size"),
+    ),
+    "Output": ("--force", "--json", "--debug", "--help"),
+}
+"""Where options that several commands share stand in the help of a command with many options."""
+
+_MANY = 12
+
+
 class Command(click.Command):
-    """A command with an example in its help.
+    """A command with an example in its help, and with sections where it has many options.
 
     :param example: Command lines, as a user would type them.
     """
@@ -35,6 +55,26 @@ class Command(click.Command):
         lines = "\n".join(f"  {line}" for line in example)
         super().__init__(name, epilog=f"\b\n{title}:\n{lines}", **kwargs)
         self.params.append(debug_option())
+
+    def sections(self, ctx: click.Context) -> dict[str, list[tuple[str, str]]]:
+        """Sort the options into sections.
+
+        :param ctx: The context of the command.
+        :returns: For each section that has any, its options as names and help; the command's own come first.
+        """
+        shown = [(param.opts, record) for param in self.get_params(ctx) if (record := param.get_help_record(ctx))]
+        section_of = {option: title for title, options in SECTIONS.items() for option in options}
+        own = "Options"
+        sections: dict[str, list[tuple[str, str]]] = {title: [] for title in (own, *SECTIONS)}
+        for names, record in shown:
+            title = next((section_of[name] for name in names if name in section_of), own)
+            sections[title if len(shown) > _MANY else own].append(record)
+        return {title: records for title, records in sections.items() if records}
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        for title, records in self.sections(ctx).items():
+            with formatter.section(title):
+                formatter.write_dl(records)
 
 
 def command(name: str, *example: str) -> Callable[[Callable[..., Any]], click.Command]:

@@ -83,3 +83,25 @@ def test_every_command_documents_every_option():
 def test_a_value_out_of_range_is_named_beside_what_is_allowed(autoindex, tmp_path, option, value):
     done = autoindex("optimize", tmp_path, "--out", tmp_path / "run", option, value)
     assert (done.code, option in done.err, value in done.err) == (2, True, True)
+
+
+def test_help_with_many_options_has_them_in_sections_and_each_once(autoindex):
+    text = autoindex("optimize", "--help").out
+    sections = text.split("\n\n")
+    titles = [title for title in ("Options", *options.SECTIONS) if f"\n{title}:\n" in text]
+    assert titles == ["Options", *options.SECTIONS]
+    [model] = [section for section in sections if section.startswith("Language model:")]
+    assert "--max-usd" in model
+    assert "--k1" not in model
+    for flag in _parameters("optimize").values():
+        assert isinstance(flag, click.Argument) or text.count(f"\n  {flag.opts[0]} ") == 1
+    assert "Retrieval:" not in autoindex("verify", "--help").out
+
+
+def test_each_option_that_a_section_names_exists():
+    group = click.Context(cli)
+    commands = [cli.get_command(group, name) for name in COMMANDS]
+    known = {flag for command in commands if command for param in command.params for flag in param.opts}
+    named = [flag for flags in options.SECTIONS.values() for flag in flags]
+    assert set(named) <= known | {"--help"}
+    assert len(named) == len(set(named))
