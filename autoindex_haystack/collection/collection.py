@@ -2,10 +2,11 @@
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from autoindex_haystack.collection.corpus import Corpus, ids_of
 from autoindex_haystack.collection.qrels import Qrels, qrels_files, read_qrels
@@ -158,21 +159,35 @@ def _read_documents(
     """Read documents one after the other; metadata fields that one has are taken from those wanted."""
     lines: dict[str, int] = {}
     for number, record in read_records(path):
-        doc_id = _new_id(record, path, number, lines)
-        title = string_field(record, "title", path, number, default="")
-        text = string_field(record, "text", path, number)
-        given = record.get("metadata") or {}
-        if not isinstance(given, dict):
-            msg = f'{path}, line {number}: the field "metadata" must be an object'
-            raise CollectionError(msg)
-        metadata = {name: given[name] for name in metadata_fields if name in given}
-        wanted.difference_update(metadata)
-        title = title or (given["title"] if isinstance(given.get("title"), str) else "")
-        if title:
-            metadata["title"] = title
-        yield Document(doc_id, text, metadata)
+        document = document_of(record, f"{path}, line {number}", metadata_fields)
+        _refuse_known(document.doc_id, path, number, lines)
+        wanted.difference_update(document.metadata)
+        yield document
         if progress and len(lines) % _PROGRESS_EVERY == 0:
             progress(len(lines))
+
+
+def document_of(record: Mapping[str, Any], where: str, metadata_fields: Sequence[str] = ()) -> Document:
+    """Make a document of a record of a corpus.
+
+    :param record: ``_id``, ``text`` and, if there are any, ``title`` and ``metadata``.
+    :param where: Where the record stands, for the message.
+    :param metadata_fields: Names of metadata fields that programs may see.
+    :returns: The document.
+    :raises CollectionError: If a field is missing or of the wrong type.
+    """
+    doc_id = _id_of(record, where)
+    title = string_field(record, "title", where, default="")
+    text = string_field(record, "text", where)
+    given = record.get("metadata") or {}
+    if not isinstance(given, dict):
+        msg = f'{where}: the field "metadata" must be an object'
+        raise CollectionError(msg)
+    metadata = {name: given[name] for name in metadata_fields if name in given}
+    title = title or (given["title"] if isinstance(given.get("title"), str) else "")
+    if title:
+        metadata["title"] = title
+    return Document(doc_id, text, metadata)
 
 
 def read_queries(path: Path) -> dict[str, str]:
@@ -185,25 +200,30 @@ def read_queries(path: Path) -> dict[str, str]:
     queries: dict[str, str] = {}
     lines: dict[str, int] = {}
     for number, record in read_records(path):
-        query_id = _new_id(record, path, number, lines)
-        queries[query_id] = string_field(record, "text", path, number)
+        where = f"{path}, line {number}"
+        query_id = _id_of(record, where)
+        _refuse_known(query_id, path, number, lines)
+        queries[query_id] = string_field(record, "text", where)
     if not queries:
         msg = f"{path} has no queries; at least one is needed"
         raise CollectionError(msg)
     return queries
 
 
-def _new_id(record: dict[str, object], path: Path, number: int, lines: dict[str, int]) -> str:
-    """Take the record's id and check that it is new."""
-    identifier = string_field(record, "_id", path, number)
+def _id_of(record: Mapping[str, Any], where: str) -> str:
+    identifier = string_field(record, "_id", where)
     if not identifier:
-        msg = f'{path}, line {number}: the field "_id" is empty; give every record an id'
+        msg = f'{where}: the field "_id" is empty; give every record an id'
         raise CollectionError(msg)
+    return identifier
+
+
+def _refuse_known(identifier: str, path: Path, number: int, lines: dict[str, int]) -> None:
+    """Check that a record's id is new."""
     first = lines.setdefault(identifier, number)
     if first != number:
         msg = f"{path}, line {number}: the id {identifier!r} was used before, on line {first}; ids must be unique"
         raise CollectionError(msg)
-    return identifier
 
 
 def _need(folder: Path, name: str) -> Path:

@@ -4,10 +4,10 @@ import gzip
 import io
 import json
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, TextIO
+from typing import IO, TYPE_CHECKING, Any, BinaryIO, TextIO
 
 from autoindex_haystack.errors import CollectionError
 
@@ -109,29 +109,39 @@ def read_records(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     :raises CollectionError: If a line is no JSON object or holds half a surrogate pair.
     """
     for number, line in read_lines(path):
-        try:
-            record = json.loads(line)
-        except ValueError as error:
-            msg = f"{path}, line {number}: broken JSON ({error}); mend or remove the line"
-            raise CollectionError(msg) from None
-        except RecursionError:
-            msg = f"{path}, line {number}: JSON nested too deeply; mend or remove the line"
-            raise CollectionError(msg) from None
-        if not isinstance(record, dict):
-            msg = f"{path}, line {number}: a JSON object is needed, this is {_kind(record)}"
-            raise CollectionError(msg)
-        if "\\u" in line:
-            _refuse_surrogates(record, path, number)
-        yield number, record
+        yield number, parse_record(line, f"{path}, line {number}")
 
 
-def string_field(record: dict[str, Any], name: str, path: Path, number: int, *, default: str | None = None) -> str:
+def parse_record(line: str, where: str) -> dict[str, Any]:
+    """Read one line of a JSON-lines file.
+
+    :param line: The line.
+    :param where: File and line, for the message.
+    :returns: The JSON object.
+    :raises CollectionError: If the line is no JSON object or holds half a surrogate pair.
+    """
+    try:
+        record = json.loads(line)
+    except ValueError as error:
+        msg = f"{where}: broken JSON ({error}); mend or remove the line"
+        raise CollectionError(msg) from None
+    except RecursionError:
+        msg = f"{where}: JSON nested too deeply; mend or remove the line"
+        raise CollectionError(msg) from None
+    if not isinstance(record, dict):
+        msg = f"{where}: a JSON object is needed, this is {_kind(record)}"
+        raise CollectionError(msg)
+    if "\\u" in line:
+        refuse_surrogates(record, where)
+    return record
+
+
+def string_field(record: Mapping[str, Any], name: str, where: str, *, default: str | None = None) -> str:
     """Take a text field out of a record.
 
     :param record: The JSON object.
     :param name: The field's name.
-    :param path: The file, for the message.
-    :param number: The line, for the message.
+    :param where: File and line, for the message.
     :param default: What a missing or null field means; when not given, a missing field is an error.
     :returns: The text.
     :raises CollectionError: If the field is missing or no string.
@@ -142,21 +152,57 @@ def string_field(record: dict[str, Any], name: str, path: Path, number: int, *, 
     if isinstance(value, str):
         return value
     if value is None:
-        msg = f'{path}, line {number}: the field "{name}" is missing; add it as a string'
+        msg = f'{where}: the field "{name}" is missing; add it as a string'
         raise CollectionError(msg)
     hint = f'; write "{value}" in quotes' if isinstance(value, int | float) and not isinstance(value, bool) else ""
-    msg = f'{path}, line {number}: the field "{name}" must be a string, this is {_kind(value)}{hint}'
+    msg = f'{where}: the field "{name}" must be a string, this is {_kind(value)}{hint}'
     raise CollectionError(msg)
 
 
-def _open(path: Path) -> IO[bytes]:
-    if path.suffix == ".gz":
-        return io.BufferedReader(gzip.open(path))
-    if path.suffix == ".zst":
+def refuse_surrogates(value: Any, where: str) -> None:
+    """Refuse text that is no Unicode.
+
+    :param value: Anything that JSON can hold.
+    :param where: File and line, for the message.
+    :raises CollectionError: If it holds half a surrogate pair.
+    """
+    try:
+        json.dumps(value, ensure_ascii=False).encode("utf-8")
+    except UnicodeEncodeError:
+        msg = f"{where}: half a surrogate pair (\\ud800 to \\udfff) is no text; mend or remove it"
+        raise CollectionError(msg) from None
+
+
+def decompressed(stream: BinaryIO, name: str) -> IO[bytes]:
+    """Read a compressed file as what it holds.
+
+    :param stream: The file.
+    :param name: Its name, whose end says how it is compressed: ``.gz``, ``.zst``, or not at all.
+    :returns: The stream; damage is an OSError, EOFError or zlib.error when it is read.
+    """
+    if name.endswith(".gz"):
+        return io.BufferedReader(_Gzip(stream))
+    if name.endswith(".zst"):
         import zstandard
 
-        return io.BufferedReader(_Zstandard(path.open("rb"), zstandard.ZstdDecompressor()))
-    return path.open("rb")
+        return io.BufferedReader(_Zstandard(stream, zstandard.ZstdDecompressor()))
+    return stream
+
+
+def _open(path: Path) -> IO[bytes]:
+    return decompressed(path.open("rb"), path.name)
+
+
+class _Gzip(gzip.GzipFile):
+    """A file of gzip members that is closed with this object."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        super().__init__(fileobj=stream, mode="rb")
+        self._stream = stream
+
+    def close(self) -> None:
+        super().close()
+        self._stream.close()
 
 
 class _Zstandard(io.RawIOBase):
@@ -205,14 +251,6 @@ class _Zstandard(io.RawIOBase):
     def close(self) -> None:
         self._stream.close()
         super().close()
-
-
-def _refuse_surrogates(value: Any, path: Path, number: int) -> None:
-    try:
-        json.dumps(value, ensure_ascii=False).encode("utf-8")
-    except UnicodeEncodeError:
-        msg = f"{path}, line {number}: half a surrogate pair (\\ud800 to \\udfff) is no text; mend or remove it"
-        raise CollectionError(msg) from None
 
 
 def _kind(value: Any) -> str:

@@ -1,50 +1,29 @@
-"""How a chunk carries the document it came from: the keys in its meta, written and read here alone.
-
-Index text is not for readers, so the first chunk of each document keeps the original content, and the original meta
-where it cannot be told from the chunk's own.
+"""Chunks as Haystack's documents, and the documents that they stand for; the keys in their meta are those of
+:mod:`autoindex_haystack.frozen.chunk_meta`.
 """
 
 from collections.abc import Sequence
-from copy import deepcopy
 from typing import Any
 
 from haystack import Document
 
-SOURCE_ID = "source_id"
-"""Id of the document that a chunk stands for."""
-
-SPLIT_ID = "split_id"
-"""Ordinal of a chunk within its document, from 0."""
-
-PROGRAM_SHA256 = "program_sha256"
-"""Hash of the program that made a chunk."""
-
-SPLIT_COUNT = "split_count"
-"""First chunk only: how many chunks the document has."""
-
-SOURCE_CONTENT = "source_content"
-"""First chunk only: the content of the document, None where it had none."""
-
-SOURCE_META = "source_meta"
-"""First chunk only, where the program added metadata or the document used one of these keys: the document's meta."""
+from autoindex_haystack.frozen.chunk_meta import (
+    PROGRAM_SHA256,
+    RESERVED,
+    SOURCE_CONTENT,
+    SOURCE_ID,
+    SOURCE_META,
+    SPLIT_COUNT,
+    SPLIT_ID,
+    chunk_fields,
+    chunk_id,
+    copy_meta,
+)
 
 BEST_CHUNK = "best_chunk"
 """In the meta of a retrieved document: id, content, split_id and score of the chunk that matched best."""
 
 _BLANK = vars(Document(id="-"))
-_PLAIN = frozenset({str, int, float, bool, type(None)})
-_RESERVED = frozenset({SOURCE_ID, SPLIT_ID, PROGRAM_SHA256, SPLIT_COUNT, SOURCE_CONTENT, SOURCE_META})
-
-
-def copy_meta(meta: dict[str, Any], *, without: frozenset[str] = frozenset()) -> dict[str, Any]:
-    """Returns a deep copy of a meta, quickly where its values are plain.
-
-    :param meta: The meta.
-    :param without: Keys to leave out.
-    """
-    return {
-        key: value if type(value) in _PLAIN else deepcopy(value) for key, value in meta.items() if key not in without
-    }
 
 
 def make_document(like: Document | None = None, **fields: Any) -> Document:
@@ -64,15 +43,6 @@ def is_document_list(value: object) -> bool:
     return isinstance(value, list) and all(isinstance(item, Document) for item in value)
 
 
-def chunk_id(source_id: str, split_id: int) -> str:
-    """Returns the id of a chunk: the same for the same place in the same document, whatever the text is.
-
-    :param source_id: The document's id.
-    :param split_id: The chunk's ordinal within the document.
-    """
-    return f"{source_id}#{split_id}"
-
-
 def make_chunks(
     source: Document, texts: Sequence[str], metadata: Sequence[dict[str, Any] | None], program_sha256: str
 ) -> list[Document]:
@@ -86,18 +56,11 @@ def make_chunks(
         overrides. A document without index text has one chunk whose content is None: no query finds it, and it takes
         the place of those of an older version.
     """
-    chunks = []
-    rows: list[tuple[str | None, dict[str, Any] | None]] = list(zip(texts, metadata, strict=True))
-    for split_id, (text, own) in enumerate(rows or [(None, None)]):
-        meta = copy_meta(source.meta, without=_RESERVED)
-        meta |= {key: value for key, value in (own or {}).items() if key not in _RESERVED}
-        meta |= {SOURCE_ID: source.id, SPLIT_ID: split_id, PROGRAM_SHA256: program_sha256}
-        if split_id == 0:
-            meta |= {SPLIT_COUNT: len(texts), SOURCE_CONTENT: source.content}
-            if _RESERVED & source.meta.keys() or _adds(own, source.meta):
-                meta[SOURCE_META] = copy_meta(source.meta)
-        chunks.append(Document(id=chunk_id(source.id, split_id), content=text, meta=meta))
-    return chunks
+    rows = list(zip(texts, metadata, strict=True))
+    return [
+        Document(id=name, content=text, meta=meta)
+        for name, text, meta in chunk_fields(source.id, source.content, source.meta, rows, program_sha256)
+    ]
 
 
 def source_id_of(document: Document) -> str:
@@ -121,7 +84,7 @@ def restore_source(first: Document, best: Document, score: float | None) -> Docu
         found = first if first.id == source_id else best
         return make_document(found, meta=copy_meta(found.meta) | {BEST_CHUNK: best_chunk}, score=score)
     kept = first.meta.get(SOURCE_META)
-    meta = copy_meta(first.meta, without=_RESERVED) if kept is None else copy_meta(kept)
+    meta = copy_meta(first.meta, without=RESERVED) if kept is None else copy_meta(kept)
     meta[BEST_CHUNK] = best_chunk
     return make_document(id=source_id, content=first.meta[SOURCE_CONTENT], meta=meta, score=score)
 
@@ -143,8 +106,3 @@ def stale_chunk_ids(old_first: Document | None, new_first: Document) -> list[str
 
 def _keeps_source(chunk: Document) -> bool:
     return SOURCE_CONTENT in chunk.meta and PROGRAM_SHA256 in chunk.meta
-
-
-def _adds(own: dict[str, Any] | None, meta: dict[str, Any]) -> bool:
-    """Whether a program's metadata says anything that the document's meta does not say; 1 and True are not the same."""
-    return any(key not in meta or repr(meta[key]) != repr(value) for key, value in (own or {}).items())
