@@ -70,7 +70,7 @@ def chunk_fields(
         overrides. A document without index text has one chunk whose text is None: no query finds it, and it takes the
         place of those of an older version.
     """
-    rows: Sequence[tuple[str | None, dict[str, Any] | None]] = chunks or [(None, None)]
+    rows: list[tuple[str | None, dict[str, Any] | None]] = [*chunks] or [(None, None)]
     for split_id, (text, own) in enumerate(rows):
         full = copy_meta(meta, without=RESERVED)
         full |= {key: value for key, value in (own or {}).items() if key not in RESERVED}

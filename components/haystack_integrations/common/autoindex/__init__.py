@@ -1,7 +1,6 @@
 """What the components and document stores of AutoIndex share: how a chunk carries the document it came from."""
 
-from haystack_integrations.common.autoindex.chunks import (
-    BEST_CHUNK,
+from autoindex_haystack.frozen.chunk_meta import (
     PROGRAM_SHA256,
     SOURCE_CONTENT,
     SOURCE_ID,
@@ -10,6 +9,9 @@ from haystack_integrations.common.autoindex.chunks import (
     SPLIT_ID,
     chunk_id,
     copy_meta,
+)
+from haystack_integrations.common.autoindex.chunks import (
+    BEST_CHUNK,
     is_document_list,
     make_chunks,
     make_document,
