@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     "autoindex optimize my_collection --out my_run",
     "autoindex optimize my_collection --out my_run --proposer agents --model gpt-5-mini --max-tokens-total 500000",
     "autoindex optimize my_collection --out again --replay my_run",
+    "autoindex optimize my_collection --start other_run/frozen --iterations 3 --out my_run",
     "autoindex optimize my_questions --corpus-from-pipeline indexing.yaml --files my_docs --wrap indexing.yaml "
     "--out my_run",
 )
@@ -59,6 +60,13 @@ if TYPE_CHECKING:
     default=3,
     show_default=True,
     help="guarded: how many times the corpus the index text may be.",
+)
+@click.option(
+    "--start",
+    type=options.ProgramName(),
+    metavar="FILE|FROZEN|builtin:NAME",
+    help="The program that the search starts from, such as one that was learned elsewhere; it learns from this corpus "
+    "anew. Gains are still told against the full documents. The built-in proposer adds to programs that it made itself.",
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the proposer.")
 @click.option(
@@ -104,6 +112,7 @@ def command(
     objective: "Objective",
     acceptance: "AcceptanceName",
     max_growth: float,
+    start: str | None,
     seed: int,
     proposer: str,
     model: "ModelOptions",
@@ -139,7 +148,8 @@ def command(
     from autoindex_haystack.runs import read_info
 
     _check_together(proposer, replay)
-    check_outputs(out, inputs=[collection, *([replay] if replay else [])], force=force)
+    read = [collection, *([replay] if replay else []), *([Path(start)] if start else [])]
+    check_outputs(out, inputs=read, force=force)
     if wrap:
         read_pipeline(wrap)
     learn_on_pipeline(collection, corpus_from_pipeline, files)
@@ -176,6 +186,7 @@ def command(
                 split=split,
                 split_seed=split_seed,
                 metadata_fields=metadata_fields,
+                start=start,
                 force=force,
                 listener=SearchLog(show, objective=objective, quiet=as_json),
             )

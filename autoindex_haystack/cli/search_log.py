@@ -11,6 +11,7 @@ from autoindex_haystack.optimizer.events import (
     Event,
     IterationEnded,
     Phase,
+    StartEvaluated,
 )
 from autoindex_haystack.optimizer.objective import Objective, objective_name, objective_value
 from autoindex_haystack.proposers import Dropped
@@ -46,6 +47,9 @@ class SearchLog:
                 queries = counted(len(evaluation.scores), "validation query", "validation queries")
                 shown = f"a true gain of {detectable:.4f} shows in four of five runs, a smaller one in fewer"
                 self._say(f"with {queries} {shown if math.isfinite(detectable) else 'no gain can be told from luck'}")
+            case StartEvaluated(evaluation):
+                value = objective_value(evaluation.metrics, self._objective)
+                self._say(f"starting program: validation {objective_name(self._objective)} {value:.4f}")
             case CandidateTried(outcome, number):
                 idea = shortened(outcome.candidate.idea, _IDEA)
                 if outcome.dropped:

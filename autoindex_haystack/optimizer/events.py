@@ -48,6 +48,16 @@ class BaselineEvaluated:
 
 
 @dataclass(frozen=True)
+class StartEvaluated:
+    """The program that the search starts from has its figures on the validation queries.
+
+    :param evaluation: Its evaluation.
+    """
+
+    evaluation: Evaluation
+
+
+@dataclass(frozen=True)
 class CandidateTried:
     """A candidate has its figures, or failed.
 
@@ -79,7 +89,7 @@ class IterationEnded:
     reason: str = ""
 
 
-Event = Phase | BaselineEvaluated | CandidateAtRest | CandidateTried | IterationEnded
+Event = Phase | BaselineEvaluated | StartEvaluated | CandidateAtRest | CandidateTried | IterationEnded
 Listener = Callable[[Event], None]
 
 

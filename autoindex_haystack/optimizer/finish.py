@@ -22,6 +22,8 @@ from autoindex_haystack.optimizer.standing import Standing
 from autoindex_haystack.optimizer.trials import Trials
 from autoindex_haystack.runs import Comparison, RunFolder, RunResult, installed_versions
 
+START = "the program that the search started from"
+
 Differences = dict[str, PairedDifference]
 """Learned minus baseline on the held-out queries, by metric."""
 
@@ -86,7 +88,7 @@ def finish(
         unreachable=len(standing.evaluation.unreachable),
         seconds=dict(trials.seconds),
         isolation=trials.layers,
-        pareto=pareto_list(trials.evaluations, {o.candidate.sha256: o.candidate.idea for o in standing.history}),
+        pareto=pareto_list(trials.evaluations, _ideas(standing)),
         notes=[*collection.notes(), *standing.notes],
     )
 
@@ -139,6 +141,26 @@ def _differences(learned: Evaluation, baseline: Evaluation, split: Split) -> Dif
     }
 
 
+def _ideas(standing: Standing) -> dict[str, str]:
+    """What each program that was evaluated does differently, by its hash."""
+    ideas = {outcome.candidate.sha256: outcome.candidate.idea for outcome in standing.history}
+    return ideas | ({standing.start[0].sha256: START} if standing.start else {})
+
+
+def _lineage(standing: Standing, objective: Objective) -> list[Step]:
+    """The programs on the way from the baseline, the one that the search started from before those it adopted."""
+    steps = []
+    if standing.start:
+        program, evaluation = standing.start
+        gain = float(objective_differences(evaluation, standing.baseline_evaluation, objective).mean())
+        steps.append(Step(iteration=0, program_sha256=program.sha256, idea=START, gain=gain))
+    for outcome in standing.adopted:
+        candidate, gain = outcome.candidate, outcome.gain or 0.0
+        sha256, idea = candidate.sha256, candidate.idea
+        steps.append(Step(iteration=outcome.iteration, program_sha256=sha256, idea=idea, gain=gain))
+    return steps
+
+
 def _freeze(
     collection: Collection,
     split: Split,
@@ -173,15 +195,7 @@ def _freeze(
         learned=after,
         gain=gain,
         intervals={metric: (difference.low, difference.high) for metric, difference in differences.items()},
-        lineage=[
-            Step(
-                iteration=outcome.iteration,
-                program_sha256=outcome.candidate.sha256,
-                idea=outcome.candidate.idea,
-                gain=outcome.gain or 0.0,
-            )
-            for outcome in standing.adopted
-        ],
+        lineage=_lineage(standing, settings.objective),
         versions=installed_versions(),
         isolation=trials.layers,
     )

@@ -10,6 +10,7 @@ from autoindex_haystack.llm import EXCHANGES, Recorded
 from autoindex_haystack.optimizer.events import Listener, Phase
 from autoindex_haystack.optimizer.search import optimize
 from autoindex_haystack.optimizer.settings import SearchSettings
+from autoindex_haystack.program import Program, read_program
 from autoindex_haystack.proposers import Proposer
 from autoindex_haystack.proposers.agents import AgentSettings
 from autoindex_haystack.proposers.factory import make_proposer
@@ -55,6 +56,7 @@ def replay(
         settings=replace(recorded_settings(info.settings), workers=workers, jobs=jobs, isolation=isolation),
         proposer=_proposer(info.settings, run, out),
         split=run,
+        start=_start(info.settings, run),
         force=force,
         listener=listener,
     )
@@ -69,6 +71,11 @@ def recorded_settings(settings: RunSettings) -> SearchSettings:
     known = {name: getattr(settings, name) for field in fields(SearchSettings) if (name := field.name) in given}
     limits = Limits(seconds=settings.timeout, memory=settings.memory, unreachable=settings.max_unreachable)
     return SearchSettings(**{**known, "limits": limits})
+
+
+def _start(settings: RunSettings, run: Path) -> Program | None:
+    """The program that the run started from."""
+    return read_program(run / "programs" / f"{settings.start}.py") if settings.start else None
 
 
 def _proposer(settings: RunSettings, run: Path, out: Path) -> Proposer:

@@ -3,21 +3,31 @@
 import secrets
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from autoindex_haystack.collection import Collection, Split, load_collection, load_split, make_split
 from autoindex_haystack.errors import AutoIndexError
-from autoindex_haystack.evaluation import Evaluator
+from autoindex_haystack.evaluation import Evaluator, resolve_program
 from autoindex_haystack.files import refuse_existing, remove, replaced_at_the_end
+from autoindex_haystack.frozen import FrozenComponent
 from autoindex_haystack.optimizer.correction import detectable_gain, few_queries_note
-from autoindex_haystack.optimizer.events import BaselineEvaluated, IterationEnded, Listener, Phase, one_at_a_time
+from autoindex_haystack.optimizer.events import (
+    BaselineEvaluated,
+    IterationEnded,
+    Listener,
+    Phase,
+    StartEvaluated,
+    one_at_a_time,
+)
 from autoindex_haystack.optimizer.finish import finish
+from autoindex_haystack.optimizer.leaks import find_leak
 from autoindex_haystack.optimizer.objective import objective_value
 from autoindex_haystack.optimizer.rounds import Rounds
 from autoindex_haystack.optimizer.settings import SearchSettings
 from autoindex_haystack.optimizer.standing import Standing
 from autoindex_haystack.optimizer.trials import Trials
-from autoindex_haystack.program import builtin_program
+from autoindex_haystack.program import Program, builtin_program
 from autoindex_haystack.proposers import CollectionView, Proposer, Reporting, SearchEnded
 from autoindex_haystack.runs import RunFolder, RunInfo, RunResult, RunSettings, installed_versions
 from autoindex_haystack.sandbox import layers_in_force
@@ -32,6 +42,7 @@ def optimize(
     split: Split | Path | None = None,
     split_seed: int = 0,
     metadata_fields: Sequence[str] = (),
+    start: str | Path | Program | FrozenComponent | None = None,
     force: bool = False,
     listener: Listener | None = None,
 ) -> RunResult:
@@ -44,11 +55,15 @@ def optimize(
     :param split: The split of the queries, or its file; made with ``split_seed`` when not given.
     :param split_seed: Seed of the split.
     :param metadata_fields: Metadata fields that programs may see beside the title.
+    :param start: The program that the search starts from: ``builtin:NAME``, a Python file, a frozen component or its
+        folder. It learns from this corpus anew, with the imports and metadata fields that its component names, and
+        candidates have to be better than it; the gain is still told against ``full_document``.
     :param force: Replace an existing run folder.
     :param listener: Called with events as the search goes on.
     :returns: The result, as in ``result.json``.
     :raises CollectionError: If the collection or the split cannot be used.
     :raises RunError: If the run folder exists or cannot be written.
+    :raises ProgramError: If there is no such starting program, or it fails on this corpus.
     :raises SandboxUnavailable: If this machine cannot isolate programs as asked.
 
     ```python
@@ -61,6 +76,11 @@ def optimize(
     out = Path(out)
     place = None if isinstance(collection, Collection) else Path(collection).resolve()
     refuse_existing(out, force=force)
+    started = resolve_program(start) if start is not None else None
+    if started:
+        imports = dict.fromkeys((*settings.allowed_imports, *started.settings.allowed_imports))
+        settings = replace(settings, allowed_imports=tuple(imports))
+        metadata_fields = tuple(dict.fromkeys((*metadata_fields, *started.settings.metadata_fields)))
     if not isinstance(collection, Collection):
         tell = (lambda done: listener(Phase("reading documents", done))) if listener else None
         collection = load_collection(collection, metadata_fields=metadata_fields, progress=tell)
@@ -85,11 +105,12 @@ def optimize(
         evaluations=settings.iterations * settings.candidates,
     )
     with evaluator, replaced_at_the_end(out):
-        info = _run_info(collection, place, settings, proposer, key)
+        first = started.program if started else None
+        info = _run_info(collection, place, settings, proposer, key, first)
         folder = RunFolder.create(out, info, split)
         search = Search(collection, split, evaluator, proposer, settings, folder, listener)
         try:
-            search.start()
+            search.start(first)
         except BaseException:
             # Nothing has been learned yet that would be worth keeping.
             remove(out)
@@ -139,8 +160,12 @@ class Search:
         """Whether any candidate was tried."""
         return bool(self._standing.history)
 
-    def start(self) -> None:
-        """Evaluate the baseline."""
+    def start(self, program: Program | None = None) -> None:
+        """Evaluate the baseline and the program to start from.
+
+        :param program: The first incumbent, when it is not the baseline.
+        :raises ProgramError: If one of them fails.
+        """
         baseline = builtin_program("full_document")
         evaluation = self._trials.evaluate(baseline, "baseline")
         self._standing = standing = Standing.at_first(baseline, evaluation)
@@ -148,6 +173,23 @@ class Search:
         if note := few_queries_note(len(evaluation.scores), standing.detectable):
             standing.notes.append(note)
         self._listen(BaselineEvaluated(evaluation, standing.detectable))
+        if program is not None and program.sha256 != baseline.sha256:
+            self._start_from(program)
+
+    def _start_from(self, program: Program) -> None:
+        """Make a program the incumbent, under the same conditions as a candidate but for its figures."""
+        evaluation = self._trials.evaluate(program, "starting program")
+        self._trials.check_again(program, evaluation)
+        self._standing.start_from(program, evaluation)
+        if leak := find_leak(program.source, self._view()):
+            self._standing.notes.append(f"Program {program.sha256[:12]}, from which the search started, {leak}")
+        before = objective_value(self._standing.baseline_evaluation.metrics, self._settings.objective)
+        if (lost := before - self._objective()) > 0:
+            self._standing.notes.append(
+                f"The program from which the search started is worse here than the full documents, by {lost:.4f} on "
+                "the validation queries; a search without --start may find more."
+            )
+        self._listen(StartEvaluated(evaluation))
 
     def run(self) -> None:
         """Do all iterations."""
@@ -201,7 +243,12 @@ class Search:
 
 
 def _run_info(
-    collection: Collection, place: Path | None, settings: SearchSettings, proposer: Proposer, key: bytes
+    collection: Collection,
+    place: Path | None,
+    settings: SearchSettings,
+    proposer: Proposer,
+    key: bytes,
+    start: Program | None,
 ) -> RunInfo:
     layers = layers_in_force(settings.isolation, limits=settings.limits, allowed_imports=settings.allowed_imports)
     return RunInfo(
@@ -214,6 +261,7 @@ def _run_info(
             acceptance=settings.acceptance,
             max_growth=settings.max_growth,
             stage_size=settings.stage_size,
+            start=start.sha256 if start else None,
             proposer=proposer.name,
             proposer_settings=proposer.settings() if isinstance(proposer, Reporting) else {},
             backend=settings.backend,

@@ -22,7 +22,10 @@ _VERSIONED = ("autoindex-haystack", "bm25s", "haystack-ai", "ir-measures", "nump
 
 
 class RunSettings(BaseModel):
-    """The settings of a run, in ``run.json``: what it takes to repeat it."""
+    """The settings of a run, in ``run.json``: what it takes to repeat it.
+
+    :param start: The hash of the program that the search starts from; None when that is the baseline.
+    """
 
     model_config = ConfigDict(extra="forbid")
 
@@ -34,6 +37,7 @@ class RunSettings(BaseModel):
     acceptance: str = "paper"
     max_growth: float | None = None
     stage_size: int | None = None
+    start: str | None = None
     proposer: str
     proposer_settings: dict[str, Any] = {}
     backend: str
