@@ -66,7 +66,7 @@ if TYPE_CHECKING:
     type=options.ProgramName(),
     metavar="FILE|FROZEN|builtin:NAME",
     help="The program that the search starts from, such as one that was learned elsewhere; it learns from this corpus "
-    "anew. Gains are still told against the full documents. The built-in proposer adds to programs that it made itself.",
+    "anew. Gains are still told against the full documents. The built-in proposer adds to programs of its own only.",
 )
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of the proposer.")
 @click.option(

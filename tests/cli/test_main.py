@@ -54,7 +54,7 @@ def test_help_names_every_command(autoindex):
 @pytest.mark.parametrize("name", _all_commands())
 def test_help_of_a_command_shows_an_example_that_parses(name, autoindex, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    for folder in ("my_run/frozen", "moved/frozen", "my_collection", "my_index", "docs", "disk5"):
+    for folder in ("my_run/frozen", "other_run/frozen", "moved/frozen", "my_collection", "my_index", "docs", "disk5"):
         (tmp_path / folder).mkdir(parents=True)
     (tmp_path / "disk4.gz").touch()
     done = autoindex(*name.split(), "--help")
