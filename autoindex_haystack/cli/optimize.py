@@ -13,10 +13,10 @@ from autoindex_haystack.cli.pipelines import learn_on_pipeline, pipeline_options
 from autoindex_haystack.cli.places import check_outputs
 
 if TYPE_CHECKING:
+    from autoindex_haystack.evaluation.objective import Objective
     from autoindex_haystack.llm import Recorded
     from autoindex_haystack.llm.connect import ModelOptions
     from autoindex_haystack.optimizer import SearchSettings
-    from autoindex_haystack.optimizer.objective import Objective
     from autoindex_haystack.optimizer.settings import AcceptanceName
     from autoindex_haystack.proposers import Proposer
     from autoindex_haystack.proposers.agents import AgentSettings

@@ -4,6 +4,7 @@ import math
 
 from autoindex_haystack.cli.output import Progress
 from autoindex_haystack.cli.text import shortened
+from autoindex_haystack.evaluation.objective import Objective, objective_name, objective_value
 from autoindex_haystack.optimizer.events import (
     BaselineEvaluated,
     CandidateAtRest,
@@ -13,7 +14,6 @@ from autoindex_haystack.optimizer.events import (
     Phase,
     StartEvaluated,
 )
-from autoindex_haystack.optimizer.objective import Objective, objective_name, objective_value
 from autoindex_haystack.proposers import Dropped
 from autoindex_haystack.wording import counted
 

@@ -11,8 +11,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from autoindex_haystack.evaluation import Evaluation, studentized
+from autoindex_haystack.evaluation.objective import evidence_differences
 from autoindex_haystack.optimizer.luck import LuckTest
-from autoindex_haystack.optimizer.objective import evidence_differences
 from autoindex_haystack.optimizer.selection import improvements
 from autoindex_haystack.optimizer.settings import SearchSettings
 from autoindex_haystack.proposers import Outcome

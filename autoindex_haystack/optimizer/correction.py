@@ -21,9 +21,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autoindex_haystack.evaluation import SMOOTH_RECALL, Evaluation
+from autoindex_haystack.evaluation.objective import Objective, evidence_differences, objective_differences
 from autoindex_haystack.optimizer.acceptance import Verdict
 from autoindex_haystack.optimizer.luck import ALPHA, spent
-from autoindex_haystack.optimizer.objective import Objective, evidence_differences, objective_differences
 from autoindex_haystack.optimizer.settings import SearchSettings
 from autoindex_haystack.proposers import Outcome
 from autoindex_haystack.wording import counted

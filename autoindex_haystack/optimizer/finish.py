@@ -5,6 +5,7 @@ import math
 from autoindex_haystack.collection import Collection, Split
 from autoindex_haystack.evaluation import METRICS, Evaluation, PairedDifference, paired_difference, sign_flip_p_value
 from autoindex_haystack.evaluation.metrics import PerQuery
+from autoindex_haystack.evaluation.objective import Objective, objective_differences, objective_value
 from autoindex_haystack.frozen import (
     ComponentSettings,
     Figures,
@@ -15,7 +16,6 @@ from autoindex_haystack.frozen import (
     new_manifest,
     write_frozen,
 )
-from autoindex_haystack.optimizer.objective import Objective, objective_differences, objective_value
 from autoindex_haystack.optimizer.pareto import pareto_list
 from autoindex_haystack.optimizer.settings import SearchSettings
 from autoindex_haystack.optimizer.standing import Standing

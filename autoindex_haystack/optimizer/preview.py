@@ -59,5 +59,7 @@ def preview_prompts(
         baseline=evaluation,
         history=(tried,),
         check=lambda source: [str(problem) for problem in check_source(source, settings.allowed_imports)],
+        objective=settings.objective,
+        max_growth=settings.growth_limit,
     )
     return filled_prompts(state, agents)

@@ -9,6 +9,7 @@ import numpy as np
 from autoindex_haystack.collection import load_collection, load_split
 from autoindex_haystack.errors import RunError
 from autoindex_haystack.evaluation import METRICS, Evaluator, means, paired_difference
+from autoindex_haystack.evaluation.objective import Objective, objective_value
 from autoindex_haystack.frozen import (
     ComponentSettings,
     Figures,
@@ -20,7 +21,6 @@ from autoindex_haystack.frozen import (
 )
 from autoindex_haystack.optimizer.correction import luck_of_the_choice
 from autoindex_haystack.optimizer.finish import measured_gain
-from autoindex_haystack.optimizer.objective import Objective, objective_value
 from autoindex_haystack.program import Program, builtin_program
 from autoindex_haystack.runs import installed_versions, read_info, read_result
 from autoindex_haystack.sandbox import Isolation, Limits

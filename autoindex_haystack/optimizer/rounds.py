@@ -206,4 +206,6 @@ class Rounds:
             lookup=lambda: self._trials.look_up(incumbent, evaluation),
             trial=self._trials.try_out,
             note=lambda evidence: self._folder.append({"record": "evidence", "iteration": iteration, **evidence}),
+            objective=self._settings.objective,
+            max_growth=self._settings.growth_limit,
         )

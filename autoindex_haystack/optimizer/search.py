@@ -9,6 +9,7 @@ from pathlib import Path
 from autoindex_haystack.collection import Collection, Split, load_collection, load_split, make_split
 from autoindex_haystack.errors import AutoIndexError
 from autoindex_haystack.evaluation import Evaluator, resolve_program
+from autoindex_haystack.evaluation.objective import objective_value
 from autoindex_haystack.files import refuse_existing, remove, replaced_at_the_end
 from autoindex_haystack.frozen import FrozenComponent
 from autoindex_haystack.optimizer.correction import detectable_gain, few_queries_note
@@ -22,7 +23,6 @@ from autoindex_haystack.optimizer.events import (
 )
 from autoindex_haystack.optimizer.finish import finish
 from autoindex_haystack.optimizer.leaks import find_leak
-from autoindex_haystack.optimizer.objective import objective_value
 from autoindex_haystack.optimizer.rounds import Rounds
 from autoindex_haystack.optimizer.settings import SearchSettings
 from autoindex_haystack.optimizer.standing import Standing

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from autoindex_haystack.evaluation import Evaluation
-from autoindex_haystack.optimizer.objective import Objective, objective_differences, objective_value
+from autoindex_haystack.evaluation.objective import Objective, objective_differences, objective_value
 from autoindex_haystack.proposers import Outcome
 
 TOLERANCE = 1e-5

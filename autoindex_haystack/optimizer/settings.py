@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
-from autoindex_haystack.optimizer.objective import OBJECTIVES, Objective
+from autoindex_haystack.evaluation.objective import OBJECTIVES, Objective
 from autoindex_haystack.optimizer.selection import TOLERANCE
 from autoindex_haystack.retrieval import BM25Settings
 from autoindex_haystack.sandbox import Isolation, Limits
@@ -54,6 +54,11 @@ class SearchSettings:
     jobs: int = 1
     allowed_imports: tuple[str, ...] = ()
     isolation: Isolation = "full"
+
+    @property
+    def growth_limit(self) -> float | None:
+        """How many times the corpus an accepted program's index text may be; None where the rule has no limit."""
+        return self.max_growth if self.acceptance == "guarded" else None
 
     def __post_init__(self) -> None:
         """Refuse what cannot be meant, whoever gives it.

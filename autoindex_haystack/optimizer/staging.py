@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autoindex_haystack.evaluation import Begun, Evaluation, Evaluator, PerQuery
+from autoindex_haystack.evaluation.objective import Objective, objective_value
 from autoindex_haystack.evaluation.staged import Estimate, Stage, choose_stage, estimate, most_scores, recall_error
-from autoindex_haystack.optimizer.objective import Objective, objective_value
 from autoindex_haystack.optimizer.settings import SearchSettings
 from autoindex_haystack.program import Program
 from autoindex_haystack.proposers import Dropped

@@ -12,6 +12,7 @@ from autoindex_haystack.collection import Document, Qrels
 from autoindex_haystack.evaluation import Evaluation, PerQuery
 from autoindex_haystack.evaluation.diagnosis import Diagnosis
 from autoindex_haystack.evaluation.lookup import Lookup
+from autoindex_haystack.evaluation.objective import Objective
 from autoindex_haystack.program import Program
 
 
@@ -125,6 +126,8 @@ class ProposerState:
     :param trial: Runs a program's source over some documents in isolation, after the static check: the error in full,
         empty when there is none. None where it cannot be had.
     :param note: Keeps a JSON object of evidence in the run folder, for people; nothing comes back from it.
+    :param objective: What the search maximizes.
+    :param max_growth: How many times the corpus the index text of an accepted program may be; None without a limit.
     """
 
     seed: int
@@ -140,6 +143,8 @@ class ProposerState:
     lookup: Callable[[], Lookup] | None = None
     trial: Callable[[str], str] | None = None
     note: Callable[[dict[str, Any]], None] = lambda _: None
+    objective: Objective = "recall@100"
+    max_growth: float | None = None
 
 
 class SearchEnded(Exception):

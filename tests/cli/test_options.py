@@ -7,8 +7,8 @@ import pytest
 
 from autoindex_haystack.cli import options
 from autoindex_haystack.cli.main import COMMANDS, cli
+from autoindex_haystack.evaluation.objective import OBJECTIVES
 from autoindex_haystack.optimizer import SearchSettings
-from autoindex_haystack.optimizer.objective import OBJECTIVES
 from autoindex_haystack.optimizer.settings import ACCEPTANCES
 from autoindex_haystack.retrieval import BM25Settings
 from autoindex_haystack.sandbox import Limits

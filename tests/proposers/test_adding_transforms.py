@@ -23,6 +23,11 @@ class TestIdentifiers:
         assert variants.add_identifier_parts("python3 and sha256sum", digits=True).endswith("\npython 3 sha 256 sum")
         assert variants.add_identifier_parts("python3 and sha256sum") == "python3 and sha256sum"
 
+    def test_dotted_names_are_split_when_asked_for(self):
+        text = "call os.path, std::map and a->next. See e.g. 3.14"
+        assert variants.add_identifier_parts(text, dotted=True) == f"{text}\nos path std map a next e g"
+        assert variants.add_identifier_parts(text) == text
+
     @given(st.lists(st.from_regex(r"[A-Za-z0-9_.(]{1,12}", fullmatch=True), max_size=8).map(" ".join))
     def test_looking_at_odd_words_alone_finds_every_identifier(self, text):
         parts = [p for name in variants.IDENTIFIER.findall(text) for p in variants.IDENTIFIER_PART.findall(name)]

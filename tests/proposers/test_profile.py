@@ -109,3 +109,13 @@ def test_a_sample_is_even_and_a_small_corpus_is_taken_whole():
 
 def test_empty_documents_make_a_plain_profile():
     assert profile_corpus(corpus(lambda _: "")) == Profile()
+
+
+def test_a_sketch_is_that_of_the_texts_whatever_their_order_and_number():
+    def texts(numbers):
+        return [Document(f"x{i}", f"text {i} " + "with words enough to be told from others " * 2) for i in numbers]
+
+    whole = profile_corpus(texts(range(300))).sketch
+    assert profile_corpus(texts(range(299, -1, -1)) * 2).sketch == whole
+    assert whole & profile_corpus(texts(range(0, 300, 3))).sketch
+    assert not whole & profile_corpus(texts(range(300, 600))).sketch

@@ -11,6 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from autoindex_haystack.collection import ids_of
+from autoindex_haystack.evaluation.metrics import DEPTH
+from autoindex_haystack.evaluation.objective import Objective
 from autoindex_haystack.proposers.base import CollectionView
 from autoindex_haystack.proposers.builtin.profile import SPLITTERS, Profile, sample
 from autoindex_haystack.proposers.builtin.transforms import (
@@ -28,6 +30,7 @@ _MOST_QUERIES = 150
 _MOST_DOCUMENTS = 5
 _STATISTICS_SAMPLE = 2_000
 _LONGEST_TEXT = 40_000
+_TOP = 10
 
 ADDITIONS: dict[str, Callable[[str], str]] = {
     "identifiers": variants.add_identifier_parts,
@@ -46,7 +49,7 @@ _DOCUMENTS = 2
 class Contrast:
     """What sets missed relevant documents apart.
 
-    :param missed: How many relevant documents are not in the first 100.
+    :param missed: How many relevant documents are not in the first 100; the first 10 where nDCG@10 is maximized.
     :param relevant: How many relevant documents were looked at.
     :param forms: Share of the query that only other word forms of a missed document cover.
     :param gains: The same for each transform of :data:`ADDITIONS`, and for those that learn what they add.
@@ -82,16 +85,20 @@ class _Pair:
 
 
 def contrast_documents(
-    view: CollectionView, rankings: Mapping[str, Sequence[tuple[str, float]]], profile: Profile
+    view: CollectionView,
+    rankings: Mapping[str, Sequence[tuple[str, float]]],
+    profile: Profile,
+    objective: Objective = "recall@100",
 ) -> Contrast:
     """Compare relevant and wrong documents of the validation queries.
 
     :param view: The collection.
     :param rankings: The incumbent's rankings of the validation queries.
     :param profile: The corpus's profile.
+    :param objective: What the search maximizes: where that is nDCG@10, what is not in the first 10 counts as missed.
     :returns: The contrast.
     """
-    missed, relevant, wrong = _pairs(view, rankings, profile)
+    missed, relevant, wrong = _pairs(view, rankings, profile, _TOP if objective == "ndcg@10" else DEPTH)
     hard = missed or relevant
     if not hard or not wrong:
         return Contrast(missed=len(missed), relevant=len(relevant))
@@ -112,7 +119,7 @@ def contrast_documents(
 
 
 def _pairs(
-    view: CollectionView, rankings: Mapping[str, Sequence[tuple[str, float]]], profile: Profile
+    view: CollectionView, rankings: Mapping[str, Sequence[tuple[str, float]]], profile: Profile, depth: int
 ) -> tuple[list[_Pair], list[_Pair], list[_Pair]]:
     """Collect missed relevant, all relevant, and wrongly ranked documents, a few for each query."""
     ordinals = {document_id: i for i, document_id in enumerate(ids_of(view.documents))}
@@ -132,7 +139,7 @@ def _pairs(
             title = str(document.metadata.get("title") or "") or profile.derived_title(text)
             return _Pair(terms, title, text, view.analyzer)
 
-        lost = [document for document in right if document not in set(ranked)]
+        lost = [document for document in right if document not in set(ranked[:depth])]
         missed += [pair(document) for document in lost[:_MOST_DOCUMENTS]]
         relevant += [pair(document) for document in right[:_MOST_DOCUMENTS]]
         wrong += [pair(document) for document in ranked[:20] if grades.get(document, 0) <= 0][:_MOST_DOCUMENTS]

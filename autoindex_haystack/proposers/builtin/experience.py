@@ -11,13 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from autoindex_haystack.evaluation import OBJECTIVE, Evaluation
+from autoindex_haystack.evaluation import Evaluation
+from autoindex_haystack.evaluation.objective import Objective
 from autoindex_haystack.proposers.base import Outcome
 from autoindex_haystack.proposers.builtin.library import TRANSFORMS
 from autoindex_haystack.proposers.builtin.recipe import Recipe, Step, read_recipe
-
-NDCG_WEIGHT = 0.25
-"""What a change of nDCG@10 counts beside one of the objective."""
+from autoindex_haystack.proposers.builtin.worth import worth
 
 _NOISE = 0.003
 """Standard deviation of what the sum of features does not explain: how steps act on one another."""
@@ -27,11 +26,6 @@ _SPREAD = {"transform": 0.015, "parameter": 0.006, "step": 0.006}
 
 _FAILED = -0.05
 """What a program that fails is taken to be worth."""
-
-
-def worth(metrics: Mapping[str, float]) -> float:
-    """Returns what figures are worth to the search."""
-    return metrics[OBJECTIVE] + NDCG_WEIGHT * metrics["ndcg@10"]
 
 
 @dataclass(frozen=True)
@@ -56,6 +50,7 @@ class Experience:
         baseline: Evaluation,
         forecasts: Mapping[Step, float],
         priors: Mapping[str, float],
+        objective: Objective = "recall@100",
     ) -> "Experience":
         """Learn from the outcomes so far.
 
@@ -63,6 +58,7 @@ class Experience:
         :param baseline: The baseline's evaluation.
         :param forecasts: What steps that the incumbent does not have are forecast to add.
         :param priors: What transforms are known to add beyond their forecast.
+        :param objective: What the search maximizes.
         :returns: The experience.
         """
         rows = list(_recipes(history))
@@ -79,7 +75,7 @@ class Experience:
             design[i, [places[name] for step in recipe.steps for name in _features(step)]] = 1.0
         precision = design.T @ design / _NOISE**2 + np.diag(1 / spread**2)
         covariance = np.asarray(np.linalg.inv(precision), np.float64)
-        residual = _values(rows, baseline) - design @ (means + surplus)
+        residual = _values(rows, baseline, objective) - design @ (means + surplus)
         return cls(
             places, surplus + covariance @ (design.T @ residual) / _NOISE**2, covariance, _idle(history, baseline)
         )
@@ -119,15 +115,15 @@ def _recipes(history: Sequence[Outcome]) -> Iterable[tuple[Outcome, Recipe]]:
             yield outcome, recipe
 
 
-def _values(rows: Sequence[tuple[Outcome, Recipe]], baseline: Evaluation) -> NDArray[np.float64]:
+def _values(rows: Sequence[tuple[Outcome, Recipe]], baseline: Evaluation, objective: Objective) -> NDArray[np.float64]:
     """What each outcome was worth beyond the baseline; where only its gain is known, beyond its parent."""
-    base = worth(baseline.metrics)
+    base = worth(baseline.metrics, objective)
     known = {baseline.program_sha256: 0.0}
     values = []
     for outcome, _ in rows:
         value = _FAILED
         if outcome.evaluation:
-            value = worth(outcome.evaluation.metrics) - base
+            value = worth(outcome.evaluation.metrics, objective) - base
             known[outcome.candidate.sha256] = value
         elif outcome.gain is not None:
             value = known.get(next(iter(outcome.candidate.parents), ""), 0.0) + outcome.gain

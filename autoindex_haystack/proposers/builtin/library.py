@@ -99,7 +99,7 @@ def _texts(function: str, *more: Any) -> str:
 
 
 def _identifiers(p: Parameters, text: str) -> str:
-    return f"add_identifier_parts({text}{', digits=True' * p['digits']})"
+    return f"add_identifier_parts({text}{', digits=True' * p['digits']}{', dotted=True' * p['dotted']})"
 
 
 def _heading(p: Parameters) -> str:
@@ -116,7 +116,9 @@ def _aliases_learn(p: Parameters) -> dict[str, str]:
 def _forms_idea(p: Parameters) -> str:
     forms = "the singular or plural" if p["stems"] == "plural" else f"up to {p['most']} other forms"
     where = f"each of the first {p['first']} words" if p["first"] else "each word"
-    return f"add {forms} of {where} that {p['documents']} documents use" + (", once a document" if p["once"] else "")
+    which = "" if p["related"] else ", related or not"
+    often = ", once a document" if p["once"] else ""
+    return f"add {forms} of {where} that {p['documents']} documents use{which}{often}"
 
 
 def _forms_represent(p: Parameters) -> list[str]:
@@ -264,10 +266,14 @@ _ALL = (
     Transform(
         "identifiers",
         (variants,),
-        lambda p: "add the words of identifiers in camelCase and snake_case" + (" or with digits" * p["digits"]),
+        lambda p: (
+            "add the words of identifiers in camelCase and snake_case"
+            + ", with digits" * p["digits"]
+            + ", with dots" * p["dotted"]
+        ),
         represent=lambda p: [f"pieces = [{_identifiers(p, 'piece')} for piece in pieces]"],
         shows=_identifiers,
-        grid={"digits": (False, True)},
+        grid={"digits": (False, True), "dotted": (False, True)},
     ),
     Transform(
         "hyphens",

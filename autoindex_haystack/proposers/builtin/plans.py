@@ -3,11 +3,13 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from autoindex_haystack.proposers.builtin.experience import NDCG_WEIGHT, Experience
+from autoindex_haystack.evaluation.objective import Objective
+from autoindex_haystack.proposers.builtin.experience import Experience
 from autoindex_haystack.proposers.builtin.forecast import Forecast, Forecaster
 from autoindex_haystack.proposers.builtin.library import TRANSFORMS, without
 from autoindex_haystack.proposers.builtin.moves import Move
 from autoindex_haystack.proposers.builtin.recipe import Recipe
+from autoindex_haystack.proposers.builtin.worth import worth
 
 ADDITION, BUNDLE, ABLATION = "addition", "bundle", "ablation"
 
@@ -19,8 +21,8 @@ _NO_PROMISE = 0.3
 _GROWTH = 0.002
 """What an index twice as large must earn."""
 
-_LARGEST = 2.9
-"""Beyond this growth of the index a candidate is seldom accepted."""
+_TOO_LARGE, _NEAR = 0.05, 0.97
+"""What a plan loses whose forecast growth reaches so much of the limit: it is seldom accepted."""
 
 _CURIOSITY = 0.25
 """How much of the uncertainty counts in favour of a plan."""
@@ -72,12 +74,16 @@ class Judge:
     :param growth: The incumbent's growth of the index.
     :param experience: What the outcomes so far say.
     :param forecaster: Forecasts recipes; None where that cannot be done.
+    :param objective: What the search maximizes.
+    :param max_growth: How many times the corpus the index text may be; None without a limit.
     """
 
     incumbent: Recipe
     growth: float
     experience: Experience
     forecaster: Forecaster | None
+    objective: Objective = "recall@100"
+    max_growth: float | None = None
 
     def expect(self, plan: Plan, *, forecast: bool = True, curious: bool = True) -> Plan:
         """Returns a plan with what it is expected to be worth.
@@ -87,19 +93,19 @@ class Judge:
         :param curious: Whether it counts in its favour that little is known of it.
         """
         found = self.forecaster.forecast(plan.recipe) if forecast and self.forecaster else plan.forecast
-        value = value_of(found) if found else plan.guess
+        value = value_of(found, self.objective) if found else plan.guess
         correction, doubt = self.experience.adjust(plan.recipe, self.incumbent)
         value += correction + (_CURIOSITY * doubt if curious else 0.0)
         if found:
             value -= _GROWTH * (found.growth - 1)
-            if found.growth * self.growth > _LARGEST:
-                value -= 0.05
+            if self.max_growth is not None and found.growth * self.growth > _NEAR * self.max_growth:
+                value -= _TOO_LARGE
         return replace(plan, forecast=found, expected=value)
 
 
-def value_of(forecast: Forecast) -> float:
+def value_of(forecast: Forecast, objective: Objective) -> float:
     """Returns what a forecast promises, in the same units as an outcome's worth."""
-    return forecast.recall + NDCG_WEIGHT * forecast.ndcg
+    return worth({"recall@100": forecast.recall, "ndcg@10": forecast.ndcg}, objective)
 
 
 def promising_first(moves: Sequence[Move], gains: Mapping[str, float]) -> list[Move]:
@@ -147,16 +153,17 @@ def ablations(incumbent: Recipe) -> list[Plan]:
     ]
 
 
-def no_better_than_forecast(plans: Sequence[Plan]) -> list[Plan]:
+def no_better_than_forecast(plans: Sequence[Plan], objective: Objective) -> list[Plan]:
     """Lower the guesses of plans without a forecast to the best forecast of their transform.
 
     :param plans: The plans.
+    :param objective: What the search maximizes.
     :returns: The plans in the same order.
     """
     best: dict[str, float] = {}
     for plan in plans:
         if plan.forecast:
-            value = value_of(plan.forecast)
+            value = value_of(plan.forecast, objective)
             best[plan.subject] = max(best.get(plan.subject, value), value)
     return [replace(plan, guess=min(plan.guess, best.get(plan.subject, plan.guess))) for plan in plans]
 

@@ -1,11 +1,14 @@
 """What a corpus is like: markup, fields, titles, lengths, LaTeX, identifiers. Read from a sample, not from queries."""
 
+import heapq
 import re
 import statistics
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import zip_longest
+
+import xxhash
 
 from autoindex_haystack.collection import Document
 from autoindex_haystack.proposers.builtin.transforms import (
@@ -36,6 +39,10 @@ _ALIAS_NAME = re.compile(
 )
 
 _FEWEST_ELEMENT_WORDS = 15
+
+_SKETCH = 32
+_TELLING = 60
+"""Characters of a text that hardly stands in two corpora by chance."""
 
 Splitter = Callable[[str], list[tuple[str, str]]]
 
@@ -90,6 +97,7 @@ class Profile:
     :param letters: Words with letters beyond ASCII per 100 words.
     :param boilerplate: Share of the characters in lines that one in a hundred documents has.
     :param metadata: Names of the metadata fields beside the title.
+    :param sketch: Hashes by which the corpus, parts of it and what holds it are told again: the smallest of its texts.
     """
 
     markup: str = ""
@@ -115,6 +123,7 @@ class Profile:
     letters: float = 0.0
     boilerplate: float = 0.0
     metadata: tuple[str, ...] = ()
+    sketch: frozenset[str] = frozenset()
 
     def derived_title(self, text: str) -> str:
         """Returns the value of the field that names a document; empty when there is no such field."""
@@ -172,7 +181,15 @@ def profile_corpus(documents: Sequence[Document]) -> Profile:
         letters=per_hundred(variants.NOT_ASCII),
         boilerplate=_boilerplate(texts) / characters,
         metadata=tuple(sorted({name for document in seen for name in document.metadata if name != "title"})),
+        sketch=_sketch(documents),
     )
+
+
+def _sketch(documents: Sequence[Document]) -> frozenset[str]:
+    """Take the smallest hashes of texts: two corpora share some when one holds a good part of the other."""
+    texts = {document.text for document in documents if len(document.text) >= _TELLING}
+    hashes = (xxhash.xxh64_hexdigest(text.encode("utf-8", "surrogatepass")) for text in texts)
+    return frozenset(heapq.nsmallest(_SKETCH, hashes))
 
 
 def _markup(texts: Sequence[str]) -> str:

@@ -1,5 +1,6 @@
 """The built-in proposer: composes programs from the library, guided by evidence and by what has worked; no LLM."""
 
+import operator
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
@@ -8,6 +9,7 @@ from typing import Any
 
 from autoindex_haystack.errors import ProgramError, SandboxError
 from autoindex_haystack.evaluation import Evaluation
+from autoindex_haystack.evaluation.objective import Objective, objective_value
 from autoindex_haystack.program import Program
 from autoindex_haystack.proposers.base import Candidate, Outcome, ProposerState
 from autoindex_haystack.proposers.builtin.contrast import contrast_documents
@@ -61,8 +63,8 @@ class BuiltinProposer:
         """Suggest programs; see :class:`autoindex_haystack.proposers.Proposer`."""
         incumbent = read_recipe(state.incumbent.source) or Recipe()
         profile = _profile(_Documents(state.collection.documents))
-        contrast = contrast_documents(state.collection, state.evaluation.rankings, profile)
-        gains = self._priors.gains(profile, state.collection.documents)
+        contrast = contrast_documents(state.collection, state.evaluation.rankings, profile, state.objective)
+        gains = self._priors.gains(profile, state.objective)
         found = promising_first(moves(incumbent, profile, contrast), gains)
         judge, plans = self._judge(state, incumbent, profile, found)
         ranked = sorted((judge.expect(plan, forecast=False) for plan in plans), key=_order)
@@ -76,7 +78,7 @@ class BuiltinProposer:
         """Join improvements; see :class:`autoindex_haystack.proposers.Proposer`."""
         incumbent = read_recipe(state.incumbent.source) or Recipe()
         forecaster = self._forecasts(state, incumbent)
-        judge = Judge(incumbent, state.evaluation.growth, Experience.of((), state.baseline, {}, {}), forecaster)
+        judge = _judge(state, incumbent, Experience.of((), state.baseline, {}, {}), forecaster)
 
         def expected(recipe: Recipe) -> float:
             return judge.expect(Plan(recipe, BUNDLE, "", "", ""), curious=False).expected
@@ -112,14 +114,14 @@ class BuiltinProposer:
                 else plan
                 for i, plan in enumerate(plans)
             ]
-        plans = no_better_than_forecast(plans)
+        plans = no_better_than_forecast(plans, state.objective)
         promised = {
-            move.step: value_of(plan.forecast) if plan.forecast else plan.guess
+            move.step: value_of(plan.forecast, state.objective) if plan.forecast else plan.guess
             for move, plan in zip(found, plans, strict=True)
         }
-        priors = self._priors.surplus(profile, state.collection.documents)
-        experience = Experience.of(state.history, state.baseline, promised, priors)
-        return Judge(incumbent, state.evaluation.growth, experience, forecaster), plans
+        priors = self._priors.surplus(profile, state.objective)
+        experience = Experience.of(state.history, state.baseline, promised, priors, state.objective)
+        return _judge(state, incumbent, experience, forecaster), plans
 
     def _forecasts(self, state: ProposerState, incumbent: Recipe) -> Forecaster | None:
         """The forecaster of the incumbent; kept while the incumbent stays, since it always gives the same answers."""
@@ -170,7 +172,7 @@ class _Round:
             recipe = read_recipe(outcome.candidate.source)
             if recipe is not None:
                 self._known.add(experience.canonical(recipe))
-            if outcome.evaluation and _loses_nothing(outcome.evaluation, state.evaluation):
+            if outcome.evaluation and _loses_nothing(outcome.evaluation, state.evaluation, state.objective):
                 self._may_lose_nothing.add(outcome.candidate.sha256)
         self._may_lose_nothing -= {
             outcome.candidate.sha256
@@ -207,8 +209,13 @@ class _Round:
         return taken
 
 
-def _loses_nothing(evaluation: Evaluation, incumbent: Evaluation) -> bool:
-    return evaluation.objective >= incumbent.objective and evaluation.chunk_bytes <= incumbent.chunk_bytes
+def _loses_nothing(evaluation: Evaluation, incumbent: Evaluation, objective: Objective) -> bool:
+    values = (objective_value(found.metrics, objective) for found in (evaluation, incumbent))
+    return operator.ge(*values) and evaluation.chunk_bytes <= incumbent.chunk_bytes
+
+
+def _judge(state: ProposerState, incumbent: Recipe, experience: Experience, forecaster: Forecaster | None) -> Judge:
+    return Judge(incumbent, state.evaluation.growth, experience, forecaster, state.objective, state.max_growth)
 
 
 class _Documents:

@@ -9,14 +9,18 @@ import unicodedata
 
 IDENTIFIER = re.compile(r"\b(?=\w*[a-z0-9][A-Z]|\w*[A-Z][A-Z][a-z]|\w*[^\W_]_[^\W_])[A-Za-z_]\w{2,80}\b")
 WITH_DIGITS = re.compile(r"\b(?=[^\W_]*[A-Za-z]{2}\d|[^\W_]*\d[A-Za-z]{2})[^\W_]{3,40}\b")
+DOTTED = re.compile(r"\b[A-Za-z_]\w*(?:(?:\.|::|->)[A-Za-z_]\w*)+")
 IDENTIFIER_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 HYPHENATED = re.compile(r"\b[^\W\d_]+(?:[-\u2010\u2011][^\W\d_]+)+\b")
 HYPHEN = re.compile(r"[-\u2010\u2011]")
 NOT_ASCII = re.compile(r"\b\w*[^\x00-\x7f]\w*\b")
 
 
-def add_identifier_parts(text: str, *, digits: bool = False) -> str:
-    """Append the words of each camelCase or snake_case identifier; with ``digits`` also those of ``python3``."""
+def add_identifier_parts(text: str, *, digits: bool = False, dotted: bool = False) -> str:
+    """Append the words of each camelCase or snake_case identifier; with ``digits`` also those of ``python3``.
+
+    With ``dotted`` also the names in ``os.path``, ``std::map`` and ``a->next``, which some analyzers keep together.
+    """
     # Most words are plain: only the others are worth a look by regular expressions.
     odd = " ".join([word for word in text.split() if "_" in word or not (word.islower() or word[1:].islower())])
     names = IDENTIFIER.findall(odd)
@@ -24,6 +28,9 @@ def add_identifier_parts(text: str, *, digits: bool = False) -> str:
         mixed = " ".join([word for word in text.split() if not (word.isalpha() or word.isdigit())])
         names += WITH_DIGITS.findall(mixed)
     parts = [part for name in names for part in IDENTIFIER_PART.findall(name)]
+    if dotted:
+        joined = " ".join([word for word in text.split() if "." in word or ":" in word or "->" in word])
+        parts += [part for name in DOTTED.findall(joined) for part in re.findall(r"\w+", name)]
     return f"{text}\n{' '.join(parts)}" if parts else text
 
 

@@ -6,7 +6,8 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from autoindex_haystack.evaluation import SMOOTH_RECALL, Evaluation, PerQuery
+from autoindex_haystack.evaluation.metrics import SMOOTH_RECALL, PerQuery
+from autoindex_haystack.evaluation.outcome import Evaluation
 
 Objective = Literal["recall@100", "ndcg@10", "weighted"]
 
