@@ -228,7 +228,7 @@ def _proposer(
 
     def connected() -> "Recorded":
         found = connect(model, out / EXCHANGES)
-        iterations = settings.iterations if name == "agents" else settings.iterations // 2
+        iterations = settings.iterations if name == "agents" else (settings.iterations + 1) // 2
         expected = estimate(agents, iterations, settings.candidates)
         print_notes([f"Expect {expected.text(found.ledger.price)}."])
         return found

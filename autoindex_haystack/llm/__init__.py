@@ -4,7 +4,15 @@ This room knows nothing of retrieval: it is given messages and returns replies.
 """
 
 from autoindex_haystack.llm.accounts import Call, Ledger, Limits, Price, Totals, read_prices
-from autoindex_haystack.llm.errors import ContextTooLong, Denied, EndpointError, LimitReached, LLMError, ReplayError
+from autoindex_haystack.llm.errors import (
+    ContextTooLong,
+    Denied,
+    EndpointError,
+    LimitReached,
+    LLMError,
+    ReplayError,
+    Unreadable,
+)
 from autoindex_haystack.llm.limited import Limited
 from autoindex_haystack.llm.recording import EXCHANGES, Recorded
 from autoindex_haystack.llm.redaction import Redactor
@@ -33,6 +41,7 @@ __all__ = [
     "Tool",
     "ToolCall",
     "Totals",
+    "Unreadable",
     "Usage",
     "read_prices",
 ]

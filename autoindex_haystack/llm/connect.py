@@ -8,7 +8,7 @@ from autoindex_haystack.llm.accounts import Ledger, Limits, Price, read_prices
 from autoindex_haystack.llm.errors import LLMError
 from autoindex_haystack.llm.limited import Limited
 from autoindex_haystack.llm.recording import Recorded
-from autoindex_haystack.llm.redaction import Redactor
+from autoindex_haystack.llm.redaction import Redactor, credentials
 from autoindex_haystack.llm.types import ChatModel
 
 KEY_VARIABLE = "OPENAI_API_KEY"
@@ -68,14 +68,15 @@ def _model(options: ModelOptions) -> tuple[ChatModel, str, list[str]]:
     if not options.model:
         msg = "no model is named; give --model NAME, or --generator FILE with a Haystack chat generator"
         raise LLMError(msg)
-    if options.base_url and not options.base_url.startswith(("http://", "https://")):
-        msg = f"{options.base_url} is no address of an endpoint; write it with http:// or https://"
+    address = options.base_url or os.environ.get("OPENAI_BASE_URL", "").strip()
+    if address and not address.startswith(("http://", "https://")):
+        msg = f"{address} is no address of an endpoint; write it with http:// or https://"
         raise LLMError(msg)
     from autoindex_haystack.llm.openai_chat import OpenAIChat
 
     key = os.environ.get(options.api_key_env, "").strip()
     # An endpoint of one's own often wants no key; OpenAI's always does.
-    if not key and options.base_url is None and "OPENAI_BASE_URL" not in os.environ:
+    if not key and not address:
         msg = (
             f"the environment variable {options.api_key_env} holds no key; set it, name another with --api-key-env, or "
             "name an endpoint that needs none with --base-url"
@@ -83,21 +84,13 @@ def _model(options: ModelOptions) -> tuple[ChatModel, str, list[str]]:
         raise LLMError(msg)
     client = OpenAIChat(
         options.model,
-        base_url=options.base_url,
+        base_url=address or None,
         api_key=key or _NO_KEY,
         temperature=options.temperature,
         stream=options.stream,
         timeout=options.timeout,
     )
-    return client, options.model, [key, *_credentials(options.base_url)]
-
-
-def _credentials(base_url: str | None) -> list[str]:
-    """The user's name and password in an address."""
-    from urllib.parse import unquote, urlsplit
-
-    found = urlsplit(base_url or "")
-    return [unquote(part) for part in (found.username, found.password) if part]
+    return client, options.model, [key, *credentials(address)]
 
 
 def _price(options: ModelOptions, name: str) -> Price | None:

@@ -13,6 +13,10 @@ class EndpointError(LLMError):
     exit_code = 1
 
 
+class Unreadable(EndpointError):
+    """The endpoint answers, but what it sends is no chat completion, also after trying again."""
+
+
 class Denied(LLMError):
     """The endpoint refuses us: the key, the model's name or the request is wrong, and trying again does not help."""
 

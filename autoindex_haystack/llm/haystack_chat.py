@@ -2,11 +2,13 @@
 
 import inspect
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
 from autoindex_haystack.llm.errors import EndpointError, LLMError
+from autoindex_haystack.llm.redaction import plain_secrets
 from autoindex_haystack.llm.types import Finish, Reply, Request, ToolCall, Usage, estimated_tokens, well_formed
 
 _FINISH: dict[Any, Finish] = {"length": "length", "content_filter": "refusal"}
@@ -16,10 +18,12 @@ class HaystackChat:
     """A Haystack chat generator as a model. Its own settings hold; only messages and tools are given to it.
 
     :param generator: The generator: a component with ``run(messages=…)`` that returns ``replies``.
+    :param settings: What its file says, where secrets may stand in plain.
     """
 
-    def __init__(self, generator: Any) -> None:
+    def __init__(self, generator: Any, settings: Any = None) -> None:
         self._generator = generator
+        self._settings = settings
         self._takes_tools = "tools" in inspect.signature(generator.run).parameters
         self._warm = False
 
@@ -37,6 +41,7 @@ class HaystackChat:
 
         try:
             found = yaml.safe_load(path.read_text(encoding="utf-8"))
+            settings = deepcopy(found)  # What is loaded is changed by that.
             data = {"init_parameters": {}, **found}
             generator = component_from_dict(import_class_by_name(data["type"]), data, "generator")
             taken = inspect.signature(generator.run).parameters
@@ -57,7 +62,7 @@ class HaystackChat:
         if "messages" not in taken:
             msg = f"{path}: {data['type']} takes no `messages`; give a chat generator"
             raise LLMError(msg)
-        return cls(generator)
+        return cls(generator, settings)
 
     @property
     def name(self) -> str:
@@ -66,10 +71,7 @@ class HaystackChat:
 
     def secrets(self) -> list[str]:
         """Returns the secrets that the generator holds, to be kept out of what is written."""
-        from haystack.utils import Secret
-
-        held = [value for value in vars(self._generator).values() if isinstance(value, Secret)]
-        return [key for secret in held if isinstance(key := _resolved(secret), str)]
+        return [*_held(self._generator, set()), *plain_secrets(self._settings)]
 
     def complete(self, request: Request) -> Reply:
         """Answer a request; see :class:`autoindex_haystack.llm.ChatModel`."""
@@ -85,8 +87,8 @@ class HaystackChat:
             replies: Sequence[ChatMessage] = self._generator.run(**given)["replies"]
             reply = replies[0]
         except Exception as error:  # Every generator has errors of its own.
-            said = " ".join(str(error).split())[:300]
-            msg = f"the generator {type(self._generator).__name__} failed: {type(error).__name__}: {said}"
+            said = f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
+            msg = f"the generator {type(self._generator).__name__} failed ({said}); check the file given to --generator"
             raise EndpointError(msg) from None
         calls = tuple(
             ToolCall(call.id or f"call_{i}", call.tool_name, json.dumps(call.arguments))
@@ -95,6 +97,28 @@ class HaystackChat:
         text = well_formed(reply.text or "")
         finish = _FINISH.get(reply.meta.get("finish_reason"), "tool_calls" if calls else "stop")
         return Reply(text, calls, finish, _usage(reply.meta.get("usage"), text, request))
+
+
+def _held(value: Any, seen: set[int]) -> Iterator[str]:
+    """The secrets within a component, and within components and collections that it holds."""
+    from haystack.utils import Secret
+
+    if id(value) in seen:
+        return
+    seen.add(id(value))
+    match value:
+        case Secret():
+            if key := _resolved(value):
+                yield key
+        case dict():
+            for part in value.values():
+                yield from _held(part, seen)
+        case list() | tuple():
+            for part in value:
+                yield from _held(part, seen)
+        case _ if hasattr(value, "__haystack_input__"):
+            for part in vars(value).values():
+                yield from _held(part, seen)
 
 
 def _resolved(secret: Any) -> str | None:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, cast
 
-from autoindex_haystack.llm.errors import ContextTooLong, Denied, EndpointError, LimitReached, LLMError
+from autoindex_haystack.llm.errors import ContextTooLong, Denied, EndpointError, LimitReached, LLMError, Unreadable
 from autoindex_haystack.llm.types import Finish, Reply, Request, ToolCall, Usage, estimated_tokens, well_formed
 
 if TYPE_CHECKING:
@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 TRIES = 6
 """How often a request is sent before it is given up."""
+
+_TRIES_UNHEARD = 3
+"""The same for an endpoint that cannot be connected to and never could: most likely its address is wrong."""
 
 _LONGEST_WAIT = 60.0
 """Seconds; an endpoint that asks to be left alone for longer is given up."""
@@ -44,11 +47,13 @@ class _Broken(Exception):
 
     :param message: What was wrong.
     :param received: Characters of the answer that had come, and were probably charged.
+    :param whole: Whether all of it came, so that it is the endpoint that makes no sense.
     """
 
-    def __init__(self, message: str, received: int = 0) -> None:
+    def __init__(self, message: str, received: int = 0, *, whole: bool = False) -> None:
         super().__init__(message)
         self.received = received
+        self.whole = whole
 
 
 class OpenAIChat:
@@ -90,11 +95,12 @@ class OpenAIChat:
         # OpenAI's own models want the new name, most other endpoints know the old one.
         self._left_out = {"max_tokens" if base_url is None else "max_completion_tokens"}
         self._client: OpenAI | None = None
+        self._heard = False
 
     def complete(self, request: Request) -> Reply:
         """Answer a request; see :class:`autoindex_haystack.llm.ChatModel`."""
         import openai
-        from tenacity import Retrying, retry_if_exception, stop_after_attempt
+        from tenacity import Retrying, retry_if_exception
 
         deadline = time.monotonic() + request.seconds if request.seconds is not None else None
         lost = Usage()
@@ -112,7 +118,7 @@ class OpenAIChat:
                 raise
 
         retrying = Retrying(
-            stop=stop_after_attempt(TRIES),
+            stop=self._stop,
             wait=self._wait,
             retry=retry_if_exception(_transient),
             sleep=_sleep_until(deadline),
@@ -125,6 +131,7 @@ class OpenAIChat:
         except (openai.OpenAIError, _Broken) as error:
             # The cause is left out: an endpoint may repeat the key in what it says.
             raise _explained(error, self._address(), tries) from None
+        self._heard = True
         return Reply(reply.text, reply.tool_calls, reply.finish, reply.usage + lost, tries)
 
     def _send(self, request: Request, deadline: float | None) -> Reply:
@@ -201,6 +208,14 @@ class OpenAIChat:
         # Without a user's name and password.
         return f"{found.scheme}://{found.hostname}{f':{found.port}' if found.port else ''}{found.path.rstrip('/')}"
 
+    def _stop(self, state: "RetryCallState") -> bool:
+        import openai
+
+        error = state.outcome.exception() if state.outcome else None
+        unheard = isinstance(error, openai.APIConnectionError) and not isinstance(error, openai.APITimeoutError)
+        self._heard = self._heard or not unheard
+        return state.attempt_number >= (TRIES if self._heard else _TRIES_UNHEARD)
+
     def _wait(self, state: "RetryCallState") -> float:
         error = state.outcome.exception() if state.outcome else None
         asked = _retry_after(error)
@@ -258,7 +273,7 @@ def _readable() -> Iterator[None]:
         raise _Broken(msg) from None
     except (ValueError, TypeError, AttributeError, KeyError, IndexError, openai.OpenAIError):
         msg = "the answer is no chat completion"
-        raise _Broken(msg) from None
+        raise _Broken(msg, whole=True) from None
 
 
 def _whole(answer: Any) -> tuple[Any, Any]:
@@ -307,7 +322,7 @@ def _joined(answer: Any, deadline: float | None) -> tuple[Any, Any]:
         answer.close()
     if finish is None:
         msg = "the stream ended too early"
-        raise _Broken(msg, len(text))
+        raise _Broken(msg, len(text), whole=not text)
     return {"text": text, "refusal": refusal, "calls": [calls[i] for i in sorted(calls)], "finish": finish}, usage
 
 
@@ -358,6 +373,7 @@ def _said(error: Any) -> str:
 
 
 def _explained(error: Exception, address: str, tries: int) -> LLMError:
+    import httpx2
     import openai
 
     if isinstance(error, openai.APIStatusError):
@@ -377,5 +393,7 @@ def _explained(error: Exception, address: str, tries: int) -> LLMError:
         )
     if isinstance(error, openai.APIConnectionError):
         reason = f" ({cast('Any', error.__cause__)})" if error.__cause__ else ""
-        return EndpointError(f"{address} cannot be reached{reason}; check --base-url")
-    return EndpointError(f"{address}: {error} ({tries} tries); check that it speaks the chat completions protocol")
+        happened = "cannot be reached" if isinstance(error.__cause__, httpx2.ConnectError) else "breaks connections off"
+        return EndpointError(f"{address} {happened}{reason}; check --base-url")
+    kind = Unreadable if isinstance(error, _Broken) and error.whole else EndpointError
+    return kind(f"{address}: {error} ({tries} tries); check that it speaks the chat completions protocol")

@@ -22,6 +22,7 @@ from autoindex_haystack.llm.errors import (
     LLMError,
     RecordingEnded,
     ReplayError,
+    Unreadable,
 )
 from autoindex_haystack.llm.redaction import Redactor
 from autoindex_haystack.llm.types import ChatModel, Reply, Request
@@ -30,7 +31,7 @@ EXCHANGES = "exchanges.jsonl"
 """The file in a run folder that holds the exchanges."""
 
 _ERRORS: dict[str, type[LLMError]] = {
-    kind.__name__: kind for kind in (LLMError, EndpointError, Denied, ContextTooLong, LimitReached)
+    kind.__name__: kind for kind in (LLMError, EndpointError, Unreadable, Denied, ContextTooLong, LimitReached)
 }
 
 _REPLY = TypeAdapter(Reply)

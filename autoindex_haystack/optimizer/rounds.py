@@ -159,6 +159,7 @@ class Rounds:
                 "rationale": candidate.rationale,
                 "parents": list(candidate.parents),
                 "combined": combined,
+                **({"proposer": candidate.proposer} if candidate.proposer else {}),
             }
         )
 

@@ -1,6 +1,7 @@
 """Two proposers in turns, each seeing what the other has tried."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from autoindex_haystack.proposers.base import Candidate, Outcome, Proposer, ProposerState, Reporting, SearchEnded
@@ -32,7 +33,7 @@ class AlternatingProposer:
                 continue
             try:
                 if candidates := self._turn.propose(state):
-                    return candidates
+                    return [replace(candidate, proposer=self._turn.name) for candidate in candidates]
             except SearchEnded as ended:
                 if ended.for_all:
                     raise
@@ -43,7 +44,8 @@ class AlternatingProposer:
 
     def combine(self, state: ProposerState, improvements: Sequence[Outcome]) -> Candidate | None:
         """Join improvements, by whoever suggested them; see :class:`autoindex_haystack.proposers.Proposer`."""
-        return self._turn.combine(state, improvements)
+        candidate = self._turn.combine(state, improvements)
+        return candidate and replace(candidate, proposer=self._turn.name)
 
     def settings(self) -> dict[str, Any]:
         """Returns how the proposers work, for ``run.json``."""

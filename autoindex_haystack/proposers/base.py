@@ -25,6 +25,7 @@ class Candidate:
     :param rationale: Why it should help, with the evidence.
     :param parents: Hashes of the programs it was made from.
     :param simplifies: Whether it only leaves out something of the incumbent, so that losing nothing is enough.
+    :param proposer: Who suggests it, where several do; else empty.
     """
 
     source: str
@@ -32,6 +33,7 @@ class Candidate:
     rationale: str = ""
     parents: tuple[str, ...] = ()
     simplifies: bool = False
+    proposer: str = ""
 
     @property
     def sha256(self) -> str:

@@ -17,7 +17,7 @@ PROPOSERS: tuple[str, ...] = get_args(ProposerName)
 def make_proposer(name: str, model: Callable[[], Recorded], settings: AgentSettings) -> Proposer:
     """Make a proposer.
 
-    :param name: ``builtin``, ``agents``, or ``both`` in turns, the built-in one first.
+    :param name: ``builtin``, ``agents``, or ``both`` in turns, the agents first.
     :param model: Gives the agents' model; called only when there are agents.
     :param settings: How the agents work.
     :returns: The proposer.
@@ -25,4 +25,4 @@ def make_proposer(name: str, model: Callable[[], Recorded], settings: AgentSetti
     if name == "builtin":
         return BuiltinProposer()
     agents = AgentsProposer(model(), settings)
-    return agents if name == "agents" else AlternatingProposer(BuiltinProposer(), agents)
+    return agents if name == "agents" else AlternatingProposer(agents, BuiltinProposer())

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from autoindex_haystack.llm import openai_chat
+from autoindex_haystack.proposers.builtin.embedding import embedded
 from tests.agents_script import MORE_STEMS, STEMS, Agents, program
 from tests.chat_server import Answer, ChatServer
 from tests.optimizer.conftest import folder
@@ -114,17 +116,20 @@ def test_a_run_is_repeated_without_a_network_with_the_same_programs_figures_and_
         Answer(refusal="I cannot help with documents."),
         Answer("[[[{{{", calls=[("", "{"), ("rm -rf", "/")]),
         Answer('{"ideas": [{"idea": {"idea": []}}], "patterns": 7}'),
+        Answer(raw="<html>Welcome!</html>"),
     ],
-    ids=["prose", "nothing", "refusals", "broken calls", "broken json"],
+    ids=["prose", "nothing", "refusals", "broken calls", "broken json", "no completions"],
 )
-def test_nonsense_for_a_whole_run_ends_with_the_baseline_and_a_clear_report(ask, nonsense, tmp_path):
+def test_nonsense_for_a_whole_run_ends_with_the_baseline_and_a_clear_report(ask, nonsense, tmp_path, monkeypatch):
+    monkeypatch.setattr(openai_chat, "_LONGEST_WAIT", 0.01)
     with ChatServer([nonsense]) as server:
         done = ask(server, "--iterations", 4, "--json").succeeded()
         assert len(server.requests) < 60
     result = json.loads(done.out)
     assert result["adopted"] == 0
     assert result["learned"] == result["baseline"]
-    assert "gave no new program in 2 iterations" in " ".join(result["notes"])
+    reason = "is no chat completion (6 tries)" if nonsense.raw else "gave no new program in 2 iterations"
+    assert reason in " ".join(result["notes"])
     assert (tmp_path / "run" / "frozen" / "program.py").is_file()
 
 
@@ -158,6 +163,42 @@ def test_an_endpoint_that_breaks_down_keeps_what_was_learned(ask):
     assert any("gone for good" in note for note in result["notes"])
 
 
+@pytest.mark.parametrize(
+    ("answer", "code", "reason"),
+    [
+        (None, 1, "cannot be reached ([Errno 111] Connection refused); check --base-url"),
+        (Answer("out of order", status=500), 1, "answered 500 (out of order) 6 times; try again later"),
+        (Answer("no such key", status=401), 2, "401 (no such key); check the key in the environment variable that"),
+        (Answer("no such model", status=404), 2, "404 (no such model); check --model and --base-url"),
+        (Answer("Hello.", cut=9), 1, "breaks connections off (peer closed connection"),
+    ],
+    ids=["nobody there", "broken", "key refused", "model unknown", "always cut off"],
+)
+def test_an_endpoint_that_was_never_of_use_is_an_error_and_leaves_nothing(
+    ask, tmp_path, monkeypatch, answer, code, reason
+):
+    monkeypatch.setattr(openai_chat, "_LONGEST_WAIT", 0.01)
+    with ChatServer([answer or Answer()]) as server:
+        if answer:
+            done = ask(server, "--proposer", "both")
+    if not answer:
+        done = ask(server, "--json")
+    assert done.code == code
+    last = done.err.splitlines()[-1]
+    assert last.startswith(f"Error: {server.url} ")
+    assert reason in last
+    assert list(tmp_path.glob("run*")) == []
+
+
+def test_a_run_in_place_of_another_is_kept_when_the_endpoint_is_dead(ask, tmp_path, monkeypatch):
+    monkeypatch.setattr(openai_chat, "_LONGEST_WAIT", 0.01)
+    with ChatServer(Agents([[STEMS]])) as server:
+        ask(server, "--iterations", 1, "--candidates", 1).succeeded()
+    before = files(tmp_path / "run")
+    assert ask(server, "--force").code == 1
+    assert files(tmp_path / "run") == before
+
+
 def test_both_proposers_alternate_and_see_each_others_history(here, folder, tmp_path, monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     shutil.copytree(folder, tmp_path / "hard")
@@ -168,15 +209,22 @@ def test_both_proposers_alternate_and_see_each_others_history(here, folder, tmp_
         for i in range(9):  # Nothing finds these, so the first iteration is not the last.
             queries.write(json.dumps({"_id": f"h{i}", "text": f"unheard{i}"}) + "\n")
             qrels.write(f"h{i}\tx{i}\t1\n")
-    with ChatServer(Agents([["doc.text + ' '"]])) as server:
-        command = ("optimize", tmp_path / "hard", "--out", tmp_path / "run", "--iterations", 2, "--candidates", 1)
-        here(*command, "--proposer", "both", "--model", "a-model", "--base-url", server.url).succeeded()
+    with ChatServer(Agents([[STEMS]])) as server:
+        command = ("optimize", tmp_path / "hard", "--out", tmp_path / "run", "--iterations", 3, "--candidates", 1)
+        model = ("--proposer", "both", "--model", "a-model", "--base-url", server.url)
+        here(*command, "--acceptance", "paper", *model).succeeded()
         asked = [r for r in server.requests if "ideas for the next programs" in r["messages"][-1]["content"]]
-    assert len(asked) == 1
+    assert len(asked) == 2
     journal = [json.loads(line) for line in (tmp_path / "run" / "journal.jsonl").read_text().splitlines()]
     tried = [record for record in journal if record["record"] == "candidate"]
-    assert [record["iteration"] for record in tried] == [1, 2]
-    assert tried[0]["idea"] in asked[0]["messages"][1]["content"]
+    turns = [(record["iteration"], record["proposer"]) for record in tried]
+    assert turns == [(1, "agents"), (2, "builtin"), (3, "agents")]
+    assert "What was tried" not in asked[0]["messages"][1]["content"]
+    first, second = ((tmp_path / "run" / "programs" / f"{r['program']}.py").read_text() for r in tried[:2])
+    assert first == program(STEMS)
+    assert embedded(second) == first  # The built-in proposer adds to what the agents wrote.
+    for record in tried[:2]:
+        assert record["idea"] in asked[1]["messages"][1]["content"]
 
 
 def test_one_shot_and_a_generator_of_haystack(here, folder, tmp_path, monkeypatch):
@@ -215,11 +263,6 @@ def test_what_cannot_work_is_one_sentence_and_leaves_nothing(here, folder, tmp_p
     here(*agents, "--max-usd", 1).failed(2, "--max-usd", "--prices")
     here(*agents, "--condition", "one-shot").failed(2, "--condition one-shot", "--candidates")
     here(*agents, "--generator", __file__).failed(2, "--generator", "--model")
-    with ChatServer([Answer("no such key", status=401)]) as server:
-        refused = (*common, "--proposer", "agents", "--model", "m", "--base-url", server.url)
-        done = here(*refused)
-    assert done.code == 2
-    assert "401 (no such key); check the key in the environment variable that --api-key-env names" in done.err
     assert not (tmp_path / "run").exists()
 
 

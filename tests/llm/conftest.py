@@ -8,6 +8,15 @@ from autoindex_haystack.llm.openai_chat import OpenAIChat
 KEY = "canary-key-0123456789"
 
 
+def chained(error):
+    """What an error and all those behind it say, hidden ones too."""
+    told = []
+    while error is not None:
+        told += [str(error), repr(error.args)]
+        error = error.__cause__ or error.__context__
+    return told
+
+
 @pytest.fixture
 def client():
     """Make a client of a server."""

@@ -5,8 +5,10 @@ from dataclasses import replace
 import pytest
 
 from autoindex_haystack.llm import EndpointError, LLMError, Tool
+from autoindex_haystack.llm.connect import ModelOptions, connect
 from autoindex_haystack.llm.haystack_chat import HaystackChat
 from tests.chat_server import Answer, ChatServer
+from tests.llm.conftest import chained
 
 TOOL = Tool("look", "Looks.", {"type": "object", "properties": {"where": {"type": "string"}}})
 
@@ -43,7 +45,33 @@ def test_a_generator_answers_with_tool_calls_and_usage(generator, ask):
     assert again.text == "done"
     assert server.requests[1]["messages"][-1]["content"] == "nothing there"
     assert model.name == "a-model"
-    assert model.secrets() == ["canary-key-0123456789"]
+    assert set(model.secrets()) >= {"canary-key-0123456789"}
+
+
+NESTED = """\
+type: haystack.components.generators.chat.fallback.FallbackChatGenerator
+init_parameters:
+  chat_generators:
+  - type: haystack.components.generators.chat.openai.OpenAIChatGenerator
+    init_parameters:
+      model: a-model
+      api_base_url: http://someone:canary-word-3@127.0.0.1:9/v1
+      max_retries: 0
+      api_key: {type: env_var, env_vars: [A_KEY], strict: true}
+      generation_kwargs: {extra_headers: {Authorization: Bearer canary-key-2, x-api-key: canary-key-4}, max_tokens: 10}
+"""
+
+
+def test_secrets_are_found_wherever_a_generator_holds_them(tmp_path, monkeypatch, ask):
+    monkeypatch.setenv("A_KEY", "canary-key-0123456789")
+    (tmp_path / "generator.yaml").write_text(NESTED)
+    recorded = connect(ModelOptions(generator=tmp_path / "generator.yaml"), tmp_path / "exchanges.jsonl")
+    with pytest.raises(EndpointError, match="check the file given to --generator") as caught:
+        recorded.complete(ask("canary-key-0123456789 canary-key-2 canary-word-3 canary-key-4 and words"))
+    kept = (tmp_path / "exchanges.jsonl").read_text()
+    assert "and words" in kept
+    for text in (kept, *chained(caught.value)):
+        assert "canary" not in text
 
 
 def test_a_failing_generator_is_one_sentence(generator, ask):

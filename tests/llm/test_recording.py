@@ -1,6 +1,7 @@
 """Exchanges are kept without secrets before they are used, and a recording answers in the place of a model."""
 
 import json
+import logging
 import traceback
 
 import pytest
@@ -24,6 +25,7 @@ from autoindex_haystack.llm import (
     read_prices,
 )
 from tests.chat_server import Answer, ChatServer
+from tests.llm.conftest import chained
 
 KEY = "canary-key-0123456789"
 
@@ -96,8 +98,9 @@ def test_a_damaged_recording_names_the_line(tmp_path):
         Recorded(None, tmp_path / "b", source=tmp_path / "missing")
 
 
-def test_secrets_are_in_no_file_no_reply_and_no_error(tmp_path, ask, client):
+def test_secrets_are_in_no_file_no_reply_no_log_and_no_error(tmp_path, ask, client, caplog):
     """An endpoint that repeats the key wherever it can."""
+    caplog.set_level(logging.DEBUG)
     odd = 'odd"key\\0123456789'
     answers = [
         Answer(f"your key is {KEY}", calls=[("look", {"where": KEY, "odd": odd})]),
@@ -114,7 +117,10 @@ def test_secrets_are_in_no_file_no_reply_and_no_error(tmp_path, ask, client):
         assert KEY not in text
     assert "0123456789" not in json.loads(reply.tool_calls[0].arguments)["odd"]
     assert "none else" in kept
-    assert KEY not in "".join(traceback.format_exception(caught.value))
+    assert KEY not in "".join([*chained(caught.value), *traceback.format_exception(caught.value)])
+    # Whatever logs are asked for; the HTTP client's have the request's address and headers.
+    assert caplog.records
+    assert not [record for record in caplog.records if KEY in f"{record.getMessage()} {record.args} {vars(record)}"]
 
 
 def recorded_call(ledger, usage):

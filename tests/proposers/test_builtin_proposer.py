@@ -9,7 +9,8 @@ from autoindex_haystack.evaluation import Evaluation
 from autoindex_haystack.program import Program, builtin_program, check_source
 from autoindex_haystack.proposers import Candidate, CollectionView, Outcome, ProposerState
 from autoindex_haystack.proposers.builtin import BuiltinProposer
-from autoindex_haystack.proposers.builtin.recipe import Recipe, Step, read_recipe
+from autoindex_haystack.proposers.builtin.reading import read_recipe
+from autoindex_haystack.proposers.builtin.recipe import Recipe, Step
 from autoindex_haystack.proposers.builtin.render import render
 
 

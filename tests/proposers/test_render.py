@@ -10,7 +10,8 @@ from autoindex_haystack.collection import Document
 from autoindex_haystack.program import Program, check_source
 from autoindex_haystack.proposers.builtin.library import ORDER, TRANSFORMS, compose, without
 from autoindex_haystack.proposers.builtin.profile import HEADINGS, SPLITTERS
-from autoindex_haystack.proposers.builtin.recipe import Recipe, Step, literal, read_recipe
+from autoindex_haystack.proposers.builtin.reading import read_recipe
+from autoindex_haystack.proposers.builtin.recipe import Recipe, Step, literal
 from autoindex_haystack.proposers.builtin.render import _SHARED, _definitions, render
 from autoindex_haystack.proposers.builtin.transforms import fields, word_forms
 from autoindex_haystack.retrieval.porter import porter_stem
@@ -186,4 +187,4 @@ def test_recipes_are_ordered_by_stage_and_replace_by_transform():
 
 @pytest.mark.parametrize("source", ["RECIPE = 3", "RECIPE = [(", "x = 1", "RECIPE = open('x')"])
 def test_other_programs_have_no_recipe(source):
-    assert read_recipe(source) is None
+    assert read_recipe(source) == Recipe(base=source)

@@ -4,7 +4,16 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from autoindex_haystack.llm import ContextTooLong, Denied, LimitReached, LLMError, Recorded, ReplayError
+from autoindex_haystack.llm import (
+    ContextTooLong,
+    Denied,
+    EndpointError,
+    LimitReached,
+    LLMError,
+    Recorded,
+    ReplayError,
+    Unreadable,
+)
 from autoindex_haystack.llm.errors import RecordingEnded
 from autoindex_haystack.program import Program
 from autoindex_haystack.proposers.agents.analysis import AnalysisAgent
@@ -104,7 +113,7 @@ class AgentsProposer:
 
     def _idle_iterations(self, state: ProposerState) -> int:
         """How many of the iterations in which the model was asked last gave nothing to try."""
-        tried = {outcome.iteration for outcome in state.history}
+        tried = {outcome.iteration for outcome in state.history if outcome.candidate.proposer in ("", self.name)}
         asked = self._model.labels()
         count = 0
         for iteration in range(state.iteration - 1, 0, -1):
@@ -140,9 +149,12 @@ class AgentsProposer:
         return True
 
     def _give_up(self, error: LLMError, state: ProposerState, candidates: Sequence[Candidate]) -> None:
-        """Decide what an error means: with candidates it is for the next iteration to meet it again."""
-        nothing_ever = not self._model.ledger.calls and not state.history
-        if _is_fault_of_replay(error) or (isinstance(error, Denied) and nothing_ever):
+        """Decide what an error means: with candidates it is for the next iteration to meet it again.
+
+        An endpoint that was never of any use is a mistake of the user's, unless it answers: then it is tried in vain.
+        """
+        unusable = isinstance(error, Denied | EndpointError) and not isinstance(error, Unreadable)
+        if _is_fault_of_replay(error) or (unusable and not self._model.ledger.calls):
             raise error
         if not candidates:
             raise SearchEnded(str(error), for_all=isinstance(error, LimitReached | RecordingEnded)) from None

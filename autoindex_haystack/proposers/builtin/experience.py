@@ -6,16 +6,18 @@ transform's other parameters too, many poor ones lower them, and a gain that was
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from autoindex_haystack.evaluation import Evaluation
 from autoindex_haystack.evaluation.objective import Objective
+from autoindex_haystack.program import Program
 from autoindex_haystack.proposers.base import Outcome
 from autoindex_haystack.proposers.builtin.library import TRANSFORMS
-from autoindex_haystack.proposers.builtin.recipe import Recipe, Step, read_recipe
+from autoindex_haystack.proposers.builtin.reading import read_recipe
+from autoindex_haystack.proposers.builtin.recipe import Recipe, Step
 from autoindex_haystack.proposers.builtin.worth import worth
 
 _NOISE = 0.003
@@ -75,7 +77,7 @@ class Experience:
             design[i, [places[name] for step in recipe.steps for name in _features(step)]] = 1.0
         precision = design.T @ design / _NOISE**2 + np.diag(1 / spread**2)
         covariance = np.asarray(np.linalg.inv(precision), np.float64)
-        residual = _values(rows, baseline, objective) - design @ (means + surplus)
+        residual = _values(history, rows, baseline, objective) - design @ (means + surplus)
         return cls(
             places, surplus + covariance @ (design.T @ residual) / _NOISE**2, covariance, _idle(history, baseline)
         )
@@ -99,7 +101,7 @@ class Experience:
 
     def canonical(self, recipe: Recipe) -> Recipe:
         """Returns a recipe without the steps that are known to change nothing, and with all parameters named."""
-        return Recipe(tuple(complete(step) for step in recipe.steps if step not in self.idle))
+        return replace(recipe, steps=tuple(complete(step) for step in recipe.steps if step not in self.idle))
 
 
 def complete(step: Step) -> Step:
@@ -111,22 +113,30 @@ def complete(step: Step) -> Step:
 def _recipes(history: Sequence[Outcome]) -> Iterable[tuple[Outcome, Recipe]]:
     for outcome in history:
         recipe = read_recipe(outcome.candidate.source)
-        if recipe is not None:
+        if recipe.steps or not recipe.base:
             yield outcome, recipe
 
 
-def _values(rows: Sequence[tuple[Outcome, Recipe]], baseline: Evaluation, objective: Objective) -> NDArray[np.float64]:
-    """What each outcome was worth beyond the baseline; where only its gain is known, beyond its parent."""
+def _values(
+    history: Sequence[Outcome], rows: Sequence[tuple[Outcome, Recipe]], baseline: Evaluation, objective: Objective
+) -> NDArray[np.float64]:
+    """What the steps of each outcome were worth beyond the baseline, or beyond the program that they were added to.
+
+    Where only its gain is known, that is added to what its parent was worth.
+    """
     base = worth(baseline.metrics, objective)
     known = {baseline.program_sha256: 0.0}
+    known |= {o.candidate.sha256: worth(o.evaluation.metrics, objective) - base for o in history if o.evaluation}
     values = []
-    for outcome, _ in rows:
+    for outcome, recipe in rows:
+        before = known.get(Program(recipe.base).sha256) if recipe.base else 0.0
         value = _FAILED
-        if outcome.evaluation:
-            value = worth(outcome.evaluation.metrics, objective) - base
-            known[outcome.candidate.sha256] = value
+        if before is None:  # The program that the search started from.
+            value = _FAILED if outcome.gain is None else outcome.gain
+        elif outcome.evaluation:
+            value = known[outcome.candidate.sha256] - before
         elif outcome.gain is not None:
-            value = known.get(next(iter(outcome.candidate.parents), ""), 0.0) + outcome.gain
+            value = known.get(next(iter(outcome.candidate.parents), ""), before) + outcome.gain - before
         values.append(value)
     return np.array(values, np.float64)
 
@@ -145,8 +155,8 @@ def _idle(history: Sequence[Outcome], baseline: Evaluation) -> frozenset[Step]:
     known: dict[str, tuple[Recipe, Evaluation]] = {baseline.program_sha256: (Recipe(), baseline)}
     found = set()
     for outcome, recipe in _recipes(history):
-        if outcome.evaluation is None:
-            continue
+        if outcome.evaluation is None or recipe.base:
+            continue  # What changes nothing after somebody else's program may change the documents.
         known[outcome.candidate.sha256] = recipe, outcome.evaluation
         parent, before = known.get(next(iter(outcome.candidate.parents), ""), (None, None))
         if parent is None or before is None:

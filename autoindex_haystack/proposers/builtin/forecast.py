@@ -329,8 +329,8 @@ def load_trusted(recipe: Recipe) -> BasePreprocessor:
 
 
 def is_plain(recipe: Recipe) -> bool:
-    """Whether a recipe holds only known transforms with small numbers and plain names."""
-    return all(step.transform in TRANSFORMS and _plain(step.values) for step in recipe.steps)
+    """Whether a recipe holds only known transforms with small numbers and plain names, and nobody else's program."""
+    return not recipe.base and all(step.transform in TRANSFORMS and _plain(step.values) for step in recipe.steps)
 
 
 def _plain(value: Any) -> bool:

@@ -6,7 +6,7 @@ lines call come from :mod:`autoindex_haystack.proposers.builtin.transforms`.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import ModuleType
 from typing import Any
 
@@ -355,9 +355,9 @@ def compose(recipe: Recipe, *steps: Step) -> Recipe:
     :param steps: The steps.
     :returns: The new recipe, in the order of the library.
     """
-    return Recipe.of((*recipe.steps, *steps), ORDER)
+    return Recipe.of((*recipe.steps, *steps), ORDER, recipe.base)
 
 
 def without(recipe: Recipe, transform: str) -> Recipe:
     """Returns a recipe without one of its transforms."""
-    return Recipe(tuple(step for step in recipe.steps if step.transform != transform))
+    return replace(recipe, steps=tuple(step for step in recipe.steps if step.transform != transform))

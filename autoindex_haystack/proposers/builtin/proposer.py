@@ -32,8 +32,10 @@ from autoindex_haystack.proposers.builtin.plans import (
 )
 from autoindex_haystack.proposers.builtin.priors import Priors
 from autoindex_haystack.proposers.builtin.profile import Profile, profile_corpus
-from autoindex_haystack.proposers.builtin.recipe import Recipe, Step, read_recipe
+from autoindex_haystack.proposers.builtin.reading import read_recipe
+from autoindex_haystack.proposers.builtin.recipe import Recipe, Step
 from autoindex_haystack.proposers.builtin.render import render
+from autoindex_haystack.proposers.builtin.start import fitting, starting_point
 
 _FORECAST = 24
 """Moves that are forecast, those with the most promising evidence; the others are judged by that alone."""
@@ -48,7 +50,8 @@ class BuiltinProposer:
     It reads the corpus, asks why relevant documents are missed, forecasts by a small exact re-ranking what each change
     would bring, and learns from every outcome how far to trust its forecasts. A round has bundles of changes that add
     to one another, single changes, other parameters, and the incumbent with one step left out. It never suggests the
-    same program twice, nor one that is known to give the same output.
+    same program twice, nor one that is known to give the same output. Where somebody else wrote the incumbent, it adds
+    steps to the chunks that it makes.
 
     :param priors: What helped on other collections; the shipped table when not given.
     """
@@ -61,11 +64,11 @@ class BuiltinProposer:
 
     def propose(self, state: ProposerState) -> list[Candidate]:
         """Suggest programs; see :class:`autoindex_haystack.proposers.Proposer`."""
-        incumbent = read_recipe(state.incumbent.source) or Recipe()
+        incumbent = starting_point(state)
         profile = _profile(_Documents(state.collection.documents))
         contrast = contrast_documents(state.collection, state.evaluation.rankings, profile, state.objective)
         gains = self._priors.gains(profile, state.objective)
-        found = promising_first(moves(incumbent, profile, contrast), gains)
+        found = promising_first(fitting(moves(incumbent, profile, contrast), incumbent), gains)
         judge, plans = self._judge(state, incumbent, profile, found)
         ranked = sorted((judge.expect(plan, forecast=False) for plan in plans), key=_order)
         joined = list(bundles(judge, found, ranked))
@@ -76,14 +79,15 @@ class BuiltinProposer:
 
     def combine(self, state: ProposerState, improvements: Sequence[Outcome]) -> Candidate | None:
         """Join improvements; see :class:`autoindex_haystack.proposers.Proposer`."""
-        incumbent = read_recipe(state.incumbent.source) or Recipe()
+        incumbent = starting_point(state)
         forecaster = self._forecasts(state, incumbent)
         judge = _judge(state, incumbent, Experience.of((), state.baseline, {}, {}), forecaster)
 
         def expected(recipe: Recipe) -> float:
             return judge.expect(Plan(recipe, BUNDLE, "", "", ""), curious=False).expected
 
-        pairs = [(o, recipe) for o in improvements if (recipe := read_recipe(o.candidate.source)) is not None]
+        read = [(outcome, read_recipe(outcome.candidate.source)) for outcome in improvements]
+        pairs = [(outcome, recipe) for outcome, recipe in read if recipe.base == incumbent.base]
         if not pairs:
             return None
         joined, combined = [pairs[0][0]], pairs[0][1]
@@ -127,6 +131,8 @@ class BuiltinProposer:
         """The forecaster of the incumbent; kept while the incumbent stays, since it always gives the same answers."""
         if state.diagnosis is None or not state.collection.queries or not is_plain(incumbent):
             return None
+        if incumbent.steps and render(incumbent) != state.incumbent.source:
+            return None  # The diagnosis is of another program than the one that is built on.
         documents = _Documents(state.collection.documents)
         key = (documents, state.incumbent.sha256, state.seed, *state.collection.queries)
         if self._forecaster is None or self._forecaster[0] != key:
@@ -169,9 +175,7 @@ class _Round:
         self._known = {experience.canonical(incumbent), Recipe()}
         self._may_lose_nothing: set[str] = set()
         for outcome in state.history:
-            recipe = read_recipe(outcome.candidate.source)
-            if recipe is not None:
-                self._known.add(experience.canonical(recipe))
+            self._known.add(experience.canonical(read_recipe(outcome.candidate.source)))
             if outcome.evaluation and _loses_nothing(outcome.evaluation, state.evaluation, state.objective):
                 self._may_lose_nothing.add(outcome.candidate.sha256)
         self._may_lose_nothing -= {

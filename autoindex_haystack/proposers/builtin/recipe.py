@@ -3,7 +3,7 @@
 import ast
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 CONSTANT = "RECIPE"
@@ -62,20 +62,27 @@ class Step:
 
 @dataclass(frozen=True)
 class Recipe:
-    """An ordered composition of steps, at most one of each transform."""
+    """An ordered composition of steps, at most one of each transform.
+
+    :param steps: The steps.
+    :param base: Source of a program that somebody else wrote, to whose chunks the steps are applied; empty when they
+        are applied to the documents as they are.
+    """
 
     steps: tuple[Step, ...] = ()
+    base: str = field(default="", repr=False)
 
     @classmethod
-    def of(cls, steps: Iterable[Step], order: Mapping[str, int]) -> "Recipe":
+    def of(cls, steps: Iterable[Step], order: Mapping[str, int], base: str = "") -> "Recipe":
         """Put steps into the order of their stages; a later step of the same transform replaces the earlier one.
 
         :param steps: The steps.
         :param order: Each transform's place.
+        :param base: Source of the program that they are added to.
         :returns: The recipe.
         """
         latest = {step.transform: step for step in steps}
-        return cls(tuple(sorted(latest.values(), key=lambda step: order[step.transform])))
+        return cls(tuple(sorted(latest.values(), key=lambda step: order[step.transform])), base)
 
     def get(self, transform: str) -> Step | None:
         """Returns the step of a transform, if the recipe has one."""
@@ -86,11 +93,11 @@ class Recipe:
         return literal([(step.transform, step.values) for step in self.steps])
 
 
-def read_recipe(source: str) -> Recipe | None:
-    """Read the recipe that a program carries.
+def carried_recipe(source: str) -> Recipe | None:
+    """Read the recipe that a program carries, whether or not it does what that says.
 
     :param source: The program's source.
-    :returns: The recipe; None for a program that was not made by the built-in proposer.
+    :returns: The recipe, without a base; None for a program that carries none.
     """
     try:
         tree = ast.parse(source)

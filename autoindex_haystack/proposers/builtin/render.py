@@ -2,17 +2,19 @@
 
 import ast
 import inspect
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from types import ModuleType
 from typing import Any
 
+from autoindex_haystack.proposers.builtin.embedding import FUTURE, NAME, embed
 from autoindex_haystack.proposers.builtin.library import PREPARED, TRANSFORMS, Transform
 from autoindex_haystack.proposers.builtin.recipe import CONSTANT, Recipe, literal
 from autoindex_haystack.proposers.builtin.transforms import irregular, words
 from autoindex_haystack.retrieval import porter
 
 _INDENT = "    "
+_OPENING = "Represent each document for BM25:"
 
 _SHARED = (words, irregular, porter)
 """Modules whose functions any transform may use."""
@@ -24,19 +26,36 @@ def render(recipe: Recipe) -> str:
     :param recipe: The recipe.
     :returns: Python source that passes the static check.
     """
+    if recipe.base and not recipe.steps:
+        return recipe.base
     transforms = [(TRANSFORMS[step.transform], step.values) for step in recipe.steps]
     steps = [(transform, transform.complete(values)) for transform, values in transforms]
-    preprocessor = _preprocessor(steps)
+    preprocessor = _preprocessor(steps, embeds=bool(recipe.base))
     functions, imports = _needed(preprocessor, [module for transform, _ in steps for module in transform.modules])
     ideas = [f"{i}. {transform.idea(values)}" for i, (transform, values) in enumerate(steps, start=1)]
-    docstring = "\n".join(["Represent each document for BM25:", "", *ideas]) if ideas else "Index each document whole."
+    opening = f"Represent each document for BM25, after what {NAME} makes of it:" if recipe.base else _OPENING
+    docstring = "\n".join([opening, "", *ideas]) if ideas else "Index each document whole."
     standard = "\n".join(sorted(imports, key=lambda line: (line.startswith("from"), line)))
     head = [
         f'"""{docstring}\n"""' if ideas else f'"""{docstring}"""',
+        *([FUTURE] if FUTURE in recipe.base.split("\n") else []),
         f"{standard}\n\nfrom autoindex_haystack.program import BasePreprocessor, Chunk, Document",
         _constant(recipe),
     ]
-    return "\n\n".join(part.strip("\n") for part in head) + "\n\n\n" + "\n\n\n".join([*functions, preprocessor]) + "\n"
+    parts = [*([embed(recipe.base)] if recipe.base else []), *functions, preprocessor]
+    return "\n\n".join(part.strip("\n") for part in head) + "\n\n\n" + "\n\n\n".join(parts) + "\n"
+
+
+_EMBEDDING = [
+    "def __init__(self) -> None:",
+    f"{_INDENT}super().__init__()",
+    f"{_INDENT}self.{NAME} = {NAME}()",
+]
+
+_PIECES = [
+    f'self.{NAME}.state = self.state.get("{NAME}", {{}})',
+    f"pieces = [chunk.text for chunk in self.{NAME}.preprocess([doc])] or [text]",
+]
 
 
 def _constant(recipe: Recipe) -> str:
@@ -46,8 +65,8 @@ def _constant(recipe: Recipe) -> str:
     return "\n".join([f"{CONSTANT} = [", *rows, "]"])
 
 
-def _preprocessor(steps: list[tuple[Transform, dict[str, Any]]]) -> str:
-    """Write the class."""
+def _preprocessor(steps: list[tuple[Transform, dict[str, Any]]], *, embeds: bool) -> str:
+    """Write the class; with another program's pieces to begin with where it embeds one."""
     prepare = [line for transform, values in steps for line in transform.prepare(values)]
     represent = [line for transform, values in steps for line in transform.represent(values)]
     learn: dict[str, str] = {}
@@ -57,9 +76,12 @@ def _preprocessor(steps: list[tuple[Transform, dict[str, Any]]]) -> str:
         seen = transform.shows(values, seen)
     head = ["class Preprocessor(BasePreprocessor):", f'{_INDENT}name = "composed"']
     parts = ["\n".join(head)]
+    if embeds:
+        parts.append(_indented(_EMBEDDING))
+        learn = {NAME: f"self.{NAME}.calibrate(docs)"} | learn
     if learn:
         parts.append(_calibrate(learn))
-    parts += [_prepare(prepare), _preprocess(represent)]
+    parts += [_prepare(prepare), _preprocess(represent, _PIECES if embeds else ["pieces = [text]"])]
     return "\n\n".join(parts)
 
 
@@ -84,13 +106,13 @@ def _prepare(lines: list[str]) -> str:
     return _indented(body)
 
 
-def _preprocess(lines: list[str]) -> str:
+def _preprocess(lines: list[str], pieces: Sequence[str]) -> str:
     body = [
         "def preprocess(self, docs: list[Document]) -> list[Chunk]:",
         f"{_INDENT}chunks = []",
         f"{_INDENT}for doc in docs:",
         f"{_INDENT * 2}title, text = self.prepare(doc)",
-        f"{_INDENT * 2}pieces = [text]",
+        *(f"{_INDENT * 2}{line}" for line in pieces),
         *(f"{_INDENT * 2}{line}" for line in lines),
         f'{_INDENT * 2}chunks += [Chunk(f"{{doc.doc_id}}_{{n}}", doc.doc_id, piece) for n, piece in enumerate(pieces)]',
         f"{_INDENT}return chunks",
