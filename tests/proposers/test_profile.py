@@ -111,6 +111,13 @@ def test_empty_documents_make_a_plain_profile():
     assert profile_corpus(corpus(lambda _: "")) == Profile()
 
 
+def test_a_heading_of_a_single_page_is_no_field_of_the_corpus():
+    def page(i):
+        return ".TH tool 8\n.SH DESCRIPTION\nIt runs.\n.SH OPTIONS\nNone." + "\n.SH ODD\nlong words" * 50 * (i == 3)
+
+    assert set(profile_corpus(corpus(page, 100)).field_shares) == {"title", "description", "options"}
+
+
 def test_a_sketch_is_that_of_the_texts_whatever_their_order_and_number():
     def texts(numbers):
         return [Document(f"x{i}", f"text {i} " + "with words enough to be told from others " * 2) for i in numbers]

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from autoindex_haystack.collection import Document
 from autoindex_haystack.program import Program, check_source
+from autoindex_haystack.proposers.builtin.forecast import load_trusted
 from autoindex_haystack.proposers.builtin.library import ORDER, TRANSFORMS, compose, without
 from autoindex_haystack.proposers.builtin.profile import HEADINGS, SPLITTERS
 from autoindex_haystack.proposers.builtin.reading import read_recipe
@@ -188,3 +189,19 @@ def test_recipes_are_ordered_by_stage_and_replace_by_transform():
 @pytest.mark.parametrize("source", ["RECIPE = 3", "RECIPE = [(", "x = 1", "RECIPE = open('x')"])
 def test_other_programs_have_no_recipe(source):
     assert read_recipe(source) == Recipe(base=source)
+
+
+@pytest.mark.parametrize(
+    ("step", "text"),
+    [
+        (STEPS["fields"], "Depends: libc6, libgcc"),
+        (STEPS["boilerplate"], "See the other page."),
+        (STEPS["labels"], "[see there]"),
+        (STEPS["addresses"], "https://example.org/a/page"),
+    ],
+)
+def test_a_document_of_which_cleaning_leaves_nothing_is_indexed_whole(step, text):
+    program = load_trusted(Recipe((step,)))
+    documents = [Document(str(i), text) for i in range(20)]
+    program.state = program.calibrate(documents)
+    assert [chunk.text for chunk in program.preprocess(documents[:1])] == [text]

@@ -34,6 +34,9 @@ from autoindex_haystack.proposers.builtin.transforms import (
 PREPARED = "self.prepare(doc)[1]"
 """The text of a document in the expressions of what is learned."""
 
+_NAMED = 10
+"""Fields that a line names."""
+
 Parameters = dict[str, Any]
 Lines = Callable[[Parameters], list[str]]
 
@@ -78,7 +81,8 @@ class Transform:
 def _fields_idea(p: Parameters) -> str:
     parts = []
     if p["dropped"]:
-        parts.append("leave out " + ", ".join(p["dropped"]))
+        more = len(p["dropped"]) - _NAMED
+        parts.append("leave out " + ", ".join(p["dropped"][:_NAMED]) + (f" and {more} more" if more > 0 else ""))
     if p["repeated"]:
         parts.append("say " + ", ".join(f"{name} {times} times" for name, times in sorted(p["repeated"].items())))
     return f"read the {p['markup'].replace('_', ' ')} fields" + (": " if parts else "") + "; ".join(parts)

@@ -1,8 +1,8 @@
 """What a corpus is like: markup, fields, titles, lengths, LaTeX, identifiers. Read from a sample, not from queries."""
 
-import heapq
 import re
 import statistics
+from bisect import insort
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -30,6 +30,9 @@ SAMPLE = 600
 
 _USUAL = 0.6
 """Share of the documents that must have a property for it to be called the corpus's."""
+
+_SEVERAL = 0.02
+"""Share of the documents that must have a field for it to be one of the corpus's."""
 
 _TITLE_WORDS = 15
 _TITLE_NAMES = ("title", "name", "focus", "subject", "headline", "headword", "package", "t", "term", "topic")
@@ -76,7 +79,8 @@ class Profile:
 
     :param markup: One of :data:`SPLITTERS`, or empty.
     :param title_field: The field that names a document, when documents have no title of their own.
-    :param field_shares: Share of the words by field, for fields with at least one in a thousand.
+    :param field_shares: Share of the words by field, for fields with at least one in a thousand that one document in
+        fifty has: a heading of a single long page is no field of the corpus.
     :param titled: Share of the documents that have a title.
     :param words: Median number of words.
     :param spread: Words of a longer document (3 of 4 are shorter) relative to a shorter one (1 of 4 is).
@@ -187,9 +191,14 @@ def profile_corpus(documents: Sequence[Document]) -> Profile:
 
 def _sketch(documents: Sequence[Document]) -> frozenset[str]:
     """Take the smallest hashes of texts: two corpora share some when one holds a good part of the other."""
-    texts = {document.text for document in documents if len(document.text) >= _TELLING}
-    hashes = (xxhash.xxh64_hexdigest(text.encode("utf-8", "surrogatepass")) for text in texts)
-    return frozenset(heapq.nsmallest(_SKETCH, hashes))
+    kept: list[str] = []
+    for document in documents:
+        if len(document.text) >= _TELLING:
+            found = xxhash.xxh64_hexdigest(document.text.encode("utf-8", "surrogatepass"))
+            if (len(kept) < _SKETCH or found < kept[-1]) and found not in kept:
+                insort(kept, found)
+                del kept[_SKETCH:]
+    return frozenset(kept)
 
 
 def _markup(texts: Sequence[str]) -> str:
@@ -272,11 +281,17 @@ def _latex_commands(text: str) -> int:
 
 def _shares(split: Sequence[Sequence[tuple[str, str]]]) -> dict[str, float]:
     words: Counter[str] = Counter()
+    documents: Counter[str] = Counter()
     for document in split:
+        documents.update({name for name, _ in document})
         for name, value in document:
             words[name] += len(value.split())
-    total = max(1, sum(words.values()))
-    return {name: count / total for name, count in words.most_common() if count >= total / 1_000}
+    total, least = max(1, sum(words.values())), _SEVERAL * len(split)
+    return {
+        name: count / total
+        for name, count in words.most_common()
+        if count >= total / 1_000 and documents[name] >= least
+    }
 
 
 def _title_field(split: Sequence[Sequence[tuple[str, str]]]) -> str:

@@ -12,7 +12,7 @@ from autoindex_haystack.evaluation import Evaluation
 from autoindex_haystack.evaluation.objective import Objective, objective_value
 from autoindex_haystack.program import Program
 from autoindex_haystack.proposers.base import Candidate, Outcome, ProposerState
-from autoindex_haystack.proposers.builtin.contrast import contrast_documents
+from autoindex_haystack.proposers.builtin.contrast import Contrast, contrast_documents
 from autoindex_haystack.proposers.builtin.experience import Experience
 from autoindex_haystack.proposers.builtin.forecast import Forecaster, is_plain
 from autoindex_haystack.proposers.builtin.library import compose
@@ -60,13 +60,14 @@ class BuiltinProposer:
 
     def __init__(self, priors: Priors | None = None) -> None:
         self._priors = Priors.shipped() if priors is None else priors
+        self._contrast: tuple[object, Contrast] | None = None
         self._forecaster: tuple[object, Forecaster] | None = None
 
     def propose(self, state: ProposerState) -> list[Candidate]:
         """Suggest programs; see :class:`autoindex_haystack.proposers.Proposer`."""
         incumbent = starting_point(state)
         profile = _profile(_Documents(state.collection.documents))
-        contrast = contrast_documents(state.collection, state.evaluation.rankings, profile, state.objective)
+        contrast = self._contrasted(state, profile)
         gains = self._priors.gains(profile, state.objective)
         found = promising_first(fitting(moves(incumbent, profile, contrast), incumbent), gains)
         judge, plans = self._judge(state, incumbent, profile, found)
@@ -127,14 +128,21 @@ class BuiltinProposer:
         experience = Experience.of(state.history, state.baseline, promised, priors, state.objective)
         return _judge(state, incumbent, experience, forecaster), plans
 
+    def _contrasted(self, state: ProposerState, profile: Profile) -> Contrast:
+        """What sets missed documents apart under the incumbent; kept while the incumbent stays."""
+        key = (_key(state), state.objective)
+        if self._contrast is None or self._contrast[0] != key:
+            rankings = state.evaluation.rankings
+            self._contrast = key, contrast_documents(state.collection, rankings, profile, state.objective)
+        return self._contrast[1]
+
     def _forecasts(self, state: ProposerState, incumbent: Recipe) -> Forecaster | None:
         """The forecaster of the incumbent; kept while the incumbent stays, since it always gives the same answers."""
         if state.diagnosis is None or not state.collection.queries or not is_plain(incumbent):
             return None
         if incumbent.steps and render(incumbent) != state.incumbent.source:
             return None  # The diagnosis is of another program than the one that is built on.
-        documents = _Documents(state.collection.documents)
-        key = (documents, state.incumbent.sha256, state.seed, *state.collection.queries)
+        key = _key(state)
         if self._forecaster is None or self._forecaster[0] != key:
             try:
                 diagnosis = state.diagnosis()
@@ -233,6 +241,11 @@ class _Documents:
 
     def __hash__(self) -> int:
         return id(self.documents)
+
+
+def _key(state: ProposerState) -> tuple[object, ...]:
+    """What evidence about the incumbent depends on."""
+    return (_Documents(state.collection.documents), state.incumbent.sha256, state.seed, *state.collection.queries)
 
 
 @lru_cache(maxsize=1)

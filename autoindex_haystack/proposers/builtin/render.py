@@ -2,8 +2,8 @@
 
 import ast
 import inspect
-from collections.abc import Iterable, Iterator, Sequence
-from functools import cache
+from collections.abc import Iterable, Sequence
+from functools import cache, lru_cache
 from types import ModuleType
 from typing import Any
 
@@ -20,6 +20,7 @@ _SHARED = (words, irregular, porter)
 """Modules whose functions any transform may use."""
 
 
+@lru_cache(maxsize=1024)
 def render(recipe: Recipe) -> str:
     """Write the program of a recipe.
 
@@ -102,6 +103,8 @@ def _prepare(lines: list[str]) -> str:
         f"{_INDENT}text = doc.text",
     ]
     body += [f"{_INDENT}{line}" for line in lines]
+    if lines:
+        body.append(f"{_INDENT}text = text_or_all(text, doc.text)")
     body.append(f'{_INDENT}return title, f"{{given}}\\n{{text}}" if given else text')
     return _indented(body)
 
@@ -132,14 +135,15 @@ def _needed(code: str, modules: list[ModuleType]) -> tuple[list[str], set[str]]:
     known = [*_SHARED, *dict.fromkeys(modules)]
     definitions = {name: source for module in known for name, source in _definitions(module).items()}
     imports = {name: line for module in known for name, line in _imports(module).items()}
-    wanted, pending = set(), set(_names(code))
+    own = _names(code)
+    wanted, pending = set[str](), set(own)
     while pending:
         name = pending.pop()
         if name in definitions and name not in wanted:
             wanted.add(name)
-            pending |= set(_names(definitions[name]))
+            pending |= _names(definitions[name])
     sources = {name: definitions[name] for name in definitions if name in wanted}
-    used = {name for source in [code, *sources.values()] for name in _names(source)}
+    used = own.union(*map(_names, sources.values()))
     grouped = _group_constants(sources)
     return grouped, _merge({line for name, line in imports.items() if name in used})
 
@@ -184,8 +188,9 @@ def _imports(module: ModuleType) -> dict[str, str]:
     return found
 
 
-def _names(code: str) -> Iterator[str]:
-    return (node.id for node in ast.walk(ast.parse(_dedented(code))) if isinstance(node, ast.Name))
+@lru_cache(maxsize=2048)
+def _names(code: str) -> frozenset[str]:
+    return frozenset(node.id for node in ast.walk(ast.parse(_dedented(code))) if isinstance(node, ast.Name))
 
 
 def _dedented(code: str) -> str:

@@ -12,3 +12,8 @@ ASCII_WORDS = "".join(chr(c).lower() if chr(c).isalnum() or chr(c) == "_" else "
 def words_of(text: str) -> list[str]:
     """Returns the words of a text in lower case; those of one letter only where the text is ASCII."""
     return text.translate(ASCII_WORDS).split() if text.isascii() else WORD.findall(text.lower())
+
+
+def text_or_all(text: str, document: str) -> str:
+    """Returns a text, or the whole document where cleaning has left no word of it, so that it can still be found."""
+    return text if WORD.search(text) else document
