@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from autoindex_haystack.collection import Collection, Split, load_collection, load_split, make_split
-from autoindex_haystack.evaluation.evaluator import Evaluator, Progress
+from autoindex_haystack.evaluation.evaluator import Evaluator
 from autoindex_haystack.evaluation.outcome import Evaluation
+from autoindex_haystack.evaluation.running import Progress
 from autoindex_haystack.frozen import ComponentSettings, FrozenComponent, load_frozen
 from autoindex_haystack.program import Program, builtin_program, read_program
 from autoindex_haystack.retrieval import BM25Settings

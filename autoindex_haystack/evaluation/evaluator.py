@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -25,33 +25,15 @@ from autoindex_haystack.evaluation.readings import (
     is_worth_reading,
     text_size,
 )
+from autoindex_haystack.evaluation.running import CorpusRunner, Progress
 from autoindex_haystack.program import Program
 from autoindex_haystack.retrieval import BM25Settings, ChunkTable, get_backend
 from autoindex_haystack.retrieval.lucene_model import Departures
 from autoindex_haystack.retrieval.ranking import code_point_order
-from autoindex_haystack.sandbox import (
-    Block,
-    DocumentFile,
-    IsCancelled,
-    Isolation,
-    Limits,
-    ProgramRunner,
-    Spent,
-    check_same_output,
-    check_stability,
-    document_digests,
-    join_blocks,
-)
+from autoindex_haystack.sandbox import Block, IsCancelled, Isolation, Limits, document_digests, join_blocks
 
 if TYPE_CHECKING:
     from autoindex_haystack.evaluation.exact import ExactEvaluator
-
-Progress = Callable[[str, int, int], None]
-"""Called with the name of the phase, how much of it is done and how much there is."""
-
-_TRIAL_DOCUMENTS = 200
-_TRIAL_SECONDS = 60.0
-"""What a trial run of a program looks at, and how long it may take."""
 
 
 class Evaluator:
@@ -97,12 +79,14 @@ class Evaluator:
         self.settings = settings
         self.backend = backend
         self._limits = limits
-        self._workers = workers
-        self._allowed_imports = tuple(allowed_imports)
-        self._key = key
-        self._isolation: Isolation = isolation
-        self.layers: tuple[str, ...] = ()
-        self._documents = DocumentFile(collection.documents)
+        self._runner = CorpusRunner(
+            collection,
+            limits=limits,
+            workers=workers,
+            allowed_imports=allowed_imports,
+            key=key,
+            isolation=isolation,
+        )
         self._reachable = documents_with_token(collection.documents, settings.analyzer)
         if exact is None:
             exact = is_worth_reading(backend, settings.analyzer, self.corpus_bytes * evaluations)
@@ -137,10 +121,12 @@ class Evaluator:
         """
         how: dict[str, Any] = {"workers": workers, "progress": progress, "cancelled": cancelled}
         if begun is None:
-            begun = self._begin(program, tuple(queries), range(len(self._documents)), state=state, **how)
+            begun = self._begin(program, tuple(queries), self._all, state=state, **how)
         elif not begun.done.all():
-            begun = self._go_on(program, begun, **how)
-        reading, seconds = begun.reading, dict(begun.seconds)
+            left = np.flatnonzero(~begun.done).tolist()
+            ran = self._runner.go_on(program, begun.reading.take, left, begun.ran, **how)
+            begun = replace(begun, ran=ran, done=np.ones_like(begun.done))
+        reading, seconds = begun.reading, dict(begun.ran.seconds)
 
         def tell(step: str) -> None:
             if progress:
@@ -163,9 +149,10 @@ class Evaluator:
             chunk_bytes=size,
             growth=size / max(1, self.corpus_bytes),
             unreachable=unreachable,
-            state=begun.state,
+            state=begun.ran.learned.state,
             rankings=NamedRankings(begun.queries, rankings, self.collection.document_ids),
             seconds=seconds,
+            calibrate_seconds=begun.ran.learned.seconds,
             digests=reading.digests,
             isolation=self.layers,
         )
@@ -209,82 +196,16 @@ class Evaluator:
         :raises ProgramError: If the program fails or breaks a limit.
         """
         blocks: list[Block] = []
-        ordinals = range(len(self._documents))
-        learned, _, _ = self._run(program, blocks.append, ordinals, state=state, progress=progress)
-        return join_blocks(blocks, self.collection.document_ids)[0], learned
-
-    def _run(
-        self,
-        program: Program,
-        take: Callable[[Block], object],
-        ordinals: Sequence[int],
-        *,
-        state: Mapping[str, Any] | None = None,
-        workers: int | None = None,
-        progress: Progress | None = None,
-        cancelled: IsCancelled | None = None,
-    ) -> tuple[dict[str, Any], Spent, dict[str, float]]:
-        """Run a program over documents and hand out the blocks; returns its state, what it spent and the times."""
-        program.check(self._allowed_imports)
-        began = time.monotonic()
-        learned = dict(state) if state is not None else None
-        with self._runner(program, learned, workers, cancelled) as runner:
-            learned = runner.calibrate() if learned is None else learned
-            calibrated = time.monotonic()
-            check_stability(
-                program,
-                self.collection.documents,
-                state=learned,
-                limits=self._limits,
-                allowed_imports=self._allowed_imports,
-                isolation=self._isolation,
-                cancelled=cancelled,
-            )
-            spent = runner.stream(take, ordinals=ordinals, progress=_told(progress, 0, len(ordinals)))
-            self.layers = runner.layers
-        return learned, spent, {"calibrate": calibrated - began, "program": time.monotonic() - calibrated}
+        ran = self._runner.run(program, blocks.append, self._all, state=state, progress=progress)
+        return join_blocks(blocks, self.collection.document_ids)[0], ran.learned.state
 
     def _begin(self, program: Program, queries: tuple[str, ...], ordinals: Sequence[int], **how: Any) -> Begun:
         """Run a program over a part of the corpus."""
         reading = self._reading(queries)
-        learned, spent, seconds = self._run(program, reading.take, ordinals, **how)
-        done = np.zeros(len(self._documents), np.bool_)
+        ran = self._runner.run(program, reading.take, ordinals, **how)
+        done = np.zeros(len(self._all), np.bool_)
         done[np.asarray(ordinals, np.int64)] = True
-        return Begun(queries, reading, learned, done, spent, seconds)
-
-    def _go_on(
-        self,
-        program: Program,
-        begun: Begun,
-        *,
-        workers: int | None,
-        progress: Progress | None,
-        cancelled: IsCancelled | None,
-    ) -> Begun:
-        """Run a program over what is left of the corpus."""
-        began = time.monotonic()
-        left = np.flatnonzero(~begun.done)
-        count = len(begun.done)
-        with self._runner(program, begun.state, workers, cancelled) as runner:
-            tell = _told(progress, count - len(left), count)
-            spent = runner.stream(begun.reading.take, ordinals=left.tolist(), before=begun.spent, progress=tell)
-        seconds = {**begun.seconds, "program": begun.seconds["program"] + time.monotonic() - began}
-        return replace(begun, done=np.ones(count, np.bool_), spent=spent, seconds=seconds)
-
-    def _runner(
-        self, program: Program, state: dict[str, Any] | None, workers: int | None, cancelled: IsCancelled | None
-    ) -> ProgramRunner:
-        return ProgramRunner(
-            program,
-            self._documents,
-            state=state,
-            limits=self._limits,
-            workers=workers or self._workers,
-            allowed_imports=self._allowed_imports,
-            key=self._key,
-            isolation=self._isolation,
-            cancelled=cancelled,
-        )
+        return Begun(queries, reading, done, ran)
 
     def check_again(self, program: Program, before: Evaluation) -> None:
         """Run a program over the whole corpus once more under other circumstances, and compare.
@@ -293,17 +214,8 @@ class Evaluator:
         :param before: Its evaluation.
         :raises ProgramError: If it learns or returns something else; the message shows the first such document.
         """
-        check_same_output(
-            program,
-            self._documents,
-            before.digests,
-            state=before.state,
-            limits=self._limits,
-            workers=self._workers,
-            allowed_imports=self._allowed_imports,
-            isolation=self._isolation,
-            digest=hash_block if self._reads else document_digests,
-        )
+        digest = hash_block if self._reads else document_digests
+        self._runner.check_again(program, before.state, before.digests, digest)
 
     def look_up(self, program: Program, *, state: Mapping[str, Any] | None = None) -> Lookup:
         """Run a program once more and index its chunks, to search them by hand.
@@ -324,15 +236,7 @@ class Evaluator:
         :param program: The program.
         :raises ProgramError: If it fails.
         """
-        program.check(self._allowed_imports)
-        documents = self.collection.documents
-        limits = replace(self._limits, seconds=min(_TRIAL_SECONDS, self._limits.seconds), corpus_growth=None)
-        how: dict[str, Any] = {"limits": limits, "allowed_imports": self._allowed_imports}
-        how["isolation"] = self._isolation
-        sample = documents[:: max(1, len(documents) // _TRIAL_DOCUMENTS)][:_TRIAL_DOCUMENTS]
-        with DocumentFile(sample) as file, ProgramRunner(program, file, **how) as runner:
-            learned = runner.calibrate()
-        check_stability(program, documents, state=learned, **how)
+        self._runner.try_out(program)
 
     def diagnose(self, program: Program, queries: Iterable[str], *, before: Evaluation | None = None) -> Diagnosis:
         """Say why documents are missed under a program.
@@ -352,9 +256,19 @@ class Evaluator:
             return known
         state = before.state if before else None
         if self._reads:
-            return self._begin(program, queries, range(len(self._documents)), state=state).reading.postings()
+            return self._begin(program, queries, self._all, state=state).reading.postings()
         chunks, _ = self.run(program, state=state)
         return count_terms(chunks, self._texts(queries).values(), self.settings, self._departures)
+
+    @property
+    def layers(self) -> tuple[str, ...]:
+        """The layers of isolation under which programs have run; empty before the first."""
+        return self._runner.layers
+
+    @property
+    def _all(self) -> range:
+        """The ordinals of all documents."""
+        return range(len(self.collection.documents))
 
     @cached_property
     def corpus_bytes(self) -> int:
@@ -363,7 +277,7 @@ class Evaluator:
 
     def close(self) -> None:
         """Release the document file and end all threads."""
-        self._documents.close()
+        self._runner.close()
         for exact in self._exact.values():
             exact.close()
         self._exact.clear()
@@ -394,8 +308,3 @@ class Evaluator:
 
     def _texts(self, queries: Iterable[str]) -> dict[str, str]:
         return {query: self.collection.queries[query] for query in queries}
-
-
-def _told(progress: Progress | None, before: int, total: int) -> Callable[[int], None] | None:
-    """What the runner calls: documents were done before that it does not count."""
-    return (lambda done: progress("documents", before + done, total)) if progress else None

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from autoindex_haystack.evaluation.metrics import OBJECTIVE, PerQuery
 from autoindex_haystack.evaluation.readings import ChunkReading
-from autoindex_haystack.sandbox import Spent
+from autoindex_haystack.evaluation.running import Ran
 
 
 @dataclass(frozen=True)
@@ -26,6 +26,8 @@ class Evaluation:
     :param state: What the program learned from the corpus.
     :param rankings: Query id to the best documents' ids and scores.
     :param seconds: Wall-clock time by phase.
+    :param calibrate_seconds: What calibrating takes the program, which may have been done for another one before; that
+        in ``seconds`` when not given.
     :param digests: uint64, shape (documents,): a hash of each document's chunks.
     :param isolation: The layers of isolation under which it ran.
     """
@@ -40,8 +42,15 @@ class Evaluation:
     state: dict[str, Any]
     rankings: Mapping[str, list[tuple[str, float]]]
     seconds: dict[str, float] = field(default_factory=dict)
+    calibrate_seconds: float | None = None
     digests: NDArray[np.uint64] = field(default_factory=lambda: np.empty(0, np.uint64), repr=False, compare=False)
     isolation: tuple[str, ...] = ()
+
+    @property
+    def indexing_seconds(self) -> float:
+        """Wall-clock time that indexing with this program alone takes, calibrating included."""
+        calibrate = self.seconds.get("calibrate", 0.0) if self.calibrate_seconds is None else self.calibrate_seconds
+        return calibrate + self.seconds.get("program", 0.0)
 
     @property
     def objective(self) -> float:
@@ -55,15 +64,11 @@ class Begun:
 
     :param queries: Ids of the queries that it is to be scored on.
     :param reading: What takes its chunks; it has those of that part.
-    :param state: What it learned from the whole corpus.
     :param done: bool, shape (documents,): the part.
-    :param spent: What it has used of its limits.
-    :param seconds: Wall-clock time by phase.
+    :param ran: What it learned from the whole corpus, what it has used of its limits, and the time by phase.
     """
 
     queries: tuple[str, ...]
     reading: ChunkReading
-    state: dict[str, Any]
     done: NDArray[np.bool_]
-    spent: Spent
-    seconds: dict[str, float]
+    ran: Ran

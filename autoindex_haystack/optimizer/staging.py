@@ -127,7 +127,7 @@ class Staging:
             }
             for (query, new), old in zip(found.scores.items(), self._estimate.scores.values(), strict=True)
         }
-        begun.seconds["stage"] = time.monotonic() - began
+        begun.ran.seconds["stage"] = time.monotonic() - began
         return Assessed(begun, min(gain, most), error, most, scores)
 
     def decide(self, assessed: Mapping[int, Assessed]) -> dict[int, Dropped]:
@@ -160,5 +160,5 @@ def _dropped(candidate: Assessed, *, certain: bool) -> Dropped:
         most=candidate.most,
         certain=certain,
         scores=candidate.scores,
-        seconds=candidate.begun.seconds,
+        seconds=candidate.begun.ran.seconds,
     )

@@ -143,7 +143,10 @@ class Trials:
                 "program": program.sha256,
                 "metrics": tried.metrics,
                 "scores": tried.scores,
-                **{name: getattr(tried, name) for name in ("chunks", "chunk_bytes", "growth", "seconds")},
+                **{
+                    name: getattr(tried, name)
+                    for name in ("chunks", "chunk_bytes", "growth", "seconds", "calibrate_seconds")
+                },
                 "unreachable": len(tried.unreachable),
             }
         )

@@ -2,6 +2,7 @@
 
 from autoindex_haystack.collection.types import Chunk, Document
 from autoindex_haystack.program.contract import BasePreprocessor
+from autoindex_haystack.program.reach import what_calibrate_reaches
 from autoindex_haystack.program.source import (
     ALLOWED_MODULES,
     BUILTIN_NAMES,
@@ -25,4 +26,5 @@ __all__ = [
     "builtin_program",
     "check_source",
     "read_program",
+    "what_calibrate_reaches",
 ]

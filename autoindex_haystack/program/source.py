@@ -115,7 +115,7 @@ def check_source(source: str, allowed_imports: Iterable[str] = ()) -> list[Probl
     if len(source.encode("utf-8", "surrogatepass")) > MAX_SOURCE_BYTES:
         return [Problem(0, f"the source is longer than {MAX_SOURCE_BYTES:,} bytes; learn tables in calibrate instead")]
     try:
-        tree = _parse(source)
+        tree = parse(source)
     except SyntaxError as error:
         return [Problem(error.lineno or 0, f"syntax error: {error.msg}")]
     except (ValueError, RecursionError, MemoryError) as error:
@@ -126,7 +126,7 @@ def check_source(source: str, allowed_imports: Iterable[str] = ()) -> list[Probl
     return sorted(problems, key=lambda problem: problem.line)
 
 
-def _parse(source: str) -> ast.Module:
+def parse(source: str) -> ast.Module:
     """Parse a source without passing the parser's warnings on: it is not this process that shall heed them."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

@@ -2,7 +2,7 @@
 
 from autoindex_haystack.sandbox.blocks import Block, join_blocks
 from autoindex_haystack.sandbox.documents import DocumentFile
-from autoindex_haystack.sandbox.isolation import ISOLATIONS, Isolation
+from autoindex_haystack.sandbox.isolation import ISOLATIONS, Isolation, imported_ahead
 from autoindex_haystack.sandbox.limits import NOTHING_SPENT, Limits, Spent
 from autoindex_haystack.sandbox.probe import layers_in_force
 from autoindex_haystack.sandbox.runner import IsCancelled, ProgramOutput, ProgramRunner
@@ -22,6 +22,7 @@ __all__ = [
     "check_same_output",
     "check_stability",
     "document_digests",
+    "imported_ahead",
     "join_blocks",
     "layers_in_force",
 ]

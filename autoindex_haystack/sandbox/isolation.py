@@ -40,10 +40,7 @@ def lock_command(isolation: Isolation, memory: int, source: str, packages: Seque
     if isolation not in ISOLATIONS:
         msg = f"isolation must be one of {', '.join(ISOLATIONS)}, but got {isolation!r}"
         raise ValueError(msg)
-    words = set(re.findall(r"\w+", source))
-    modules = [name for name in sorted(ALLOWED_MODULES) if words.issuperset(name.split("."))]
-    if "pathlib" in words:
-        modules.append("pathlib")
+    modules, codecs = imported_ahead(source)
     paths, readable = _package_paths(tuple(packages))
     return {
         "do": "isolate",
@@ -53,8 +50,21 @@ def lock_command(isolation: Isolation, memory: int, source: str, packages: Seque
         "packages": list(packages),
         "paths": paths,
         "readable": [*_library_paths(), *readable] if packages else [],
-        "codecs": bool(words & _CODEC_WORDS),
+        "codecs": codecs,
     }
+
+
+def imported_ahead(source: str) -> tuple[list[str], bool]:
+    """Tell what a worker imports before it is locked, by the words of a program.
+
+    :param source: The program.
+    :returns: The modules of the standard library, and whether all codecs.
+    """
+    words = set(re.findall(r"\w+", source))
+    modules = [name for name in sorted(ALLOWED_MODULES) if words.issuperset(name.split("."))]
+    if "pathlib" in words:
+        modules.append("pathlib")
+    return modules, bool(words & _CODEC_WORDS)
 
 
 def checked_layers(answer: dict[str, Any], isolation: Isolation) -> tuple[str, ...]:
