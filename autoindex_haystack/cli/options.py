@@ -203,7 +203,7 @@ allow_import_option: Decorator[Any] = click.option(
     "allowed_imports",
     multiple=True,
     metavar="MODULE[,MODULE]",
-    callback=lambda _, __, values: _names(values),
+    callback=lambda _, __, values: _modules(values),
     help="A module that the program may import beside the usual ones; may be repeated.",
 )
 
@@ -302,6 +302,16 @@ def split_options(function: F) -> F:
         return function(*args, split=split, split_seed=split_seed or 0, **kwargs)
 
     return wrapped  # type: ignore[return-value]
+
+
+def _modules(values: tuple[str, ...]) -> tuple[str, ...]:
+    from autoindex_haystack.program import missing_modules
+
+    found = _names(values)
+    if missing := missing_modules(found):
+        msg = f"this Python has no module {missing[0]!r}; install it, or leave it out."
+        raise click.BadParameter(msg)
+    return found
 
 
 def _names(values: tuple[str, ...]) -> tuple[str, ...]:

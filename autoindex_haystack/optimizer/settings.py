@@ -6,6 +6,7 @@ from typing import Literal, get_args
 
 from autoindex_haystack.evaluation.objective import OBJECTIVES, Objective
 from autoindex_haystack.optimizer.selection import TOLERANCE
+from autoindex_haystack.program import missing_modules
 from autoindex_haystack.retrieval import BM25Settings
 from autoindex_haystack.sandbox import Isolation, Limits
 
@@ -74,6 +75,9 @@ class SearchSettings:
             if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
                 msg = f"{name} must be a number greater than 0, but is {value!r}"
                 raise ValueError(msg)
+        if missing := missing_modules(self.allowed_imports):
+            msg = f"allowed_imports: this Python has no module {missing[0]!r}; install it, or leave it out"
+            raise ValueError(msg)
         for name, known in (("objective", OBJECTIVES), ("acceptance", ACCEPTANCES)):
             if getattr(self, name) not in known:
                 msg = f"{name} must be one of {', '.join(known)}, but is {getattr(self, name)!r}"

@@ -11,6 +11,7 @@ from autoindex_haystack.program.source import (
     Program,
     builtin_program,
     check_source,
+    missing_modules,
     read_program,
 )
 
@@ -25,6 +26,7 @@ __all__ = [
     "Program",
     "builtin_program",
     "check_source",
+    "missing_modules",
     "read_program",
     "what_calibrate_reaches",
 ]

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.resources import files
+from importlib.util import find_spec
 from pathlib import Path
 
 from autoindex_haystack.errors import ProgramError
@@ -124,6 +125,22 @@ def check_source(source: str, allowed_imports: Iterable[str] = ()) -> list[Probl
     problems = [_import_problem(line, module) for line, module in _imports(tree) if not _allowed(module, extra)]
     problems += _class_problems(tree)
     return sorted(problems, key=lambda problem: problem.line)
+
+
+def missing_modules(names: Iterable[str]) -> list[str]:
+    """Find the modules that this interpreter does not have; nothing is imported.
+
+    :param names: Names of modules; of a submodule only its package is looked for.
+    :returns: Those that cannot be imported, in their order.
+    """
+    return [name for name in names if not name.replace(".", "_").isidentifier() or not _has(name.partition(".")[0])]
+
+
+def _has(package: str) -> bool:
+    try:
+        return bool(package) and find_spec(package) is not None
+    except ValueError:  # A module of this process without a specification, such as __main__.
+        return False
 
 
 def parse(source: str) -> ast.Module:

@@ -105,3 +105,15 @@ def test_each_option_that_a_section_names_exists():
     named = [flag for flags in options.SECTIONS.values() for flag in flags]
     assert set(named) <= known | {"--help"}
     assert len(named) == len(set(named))
+
+
+@pytest.mark.parametrize("name", ["no_such_module", "no_such_module.part", ".relative", "not a name"])
+def test_an_unknown_module_is_refused_before_any_work(name):
+    @click.command()
+    @options.allow_import_option
+    def command(allowed_imports):
+        return allowed_imports
+
+    assert command.main(["--allow-import", "numpy.linalg,json"], standalone_mode=False) == ("numpy.linalg", "json")
+    with pytest.raises(click.BadParameter, match="this Python has no module"):
+        command.main(["--allow-import", f"json,{name}"], standalone_mode=False)

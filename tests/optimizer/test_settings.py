@@ -16,6 +16,7 @@ from autoindex_haystack.optimizer import SearchSettings
         ({"max_growth": float("nan")}, "max_growth must be a number greater than 0"),
         ({"tolerance": "x"}, "tolerance must be a number greater than 0"),
         ({"objective": "mrr"}, "objective must be one of recall@100, ndcg@10, weighted, but is 'mrr'"),
+        ({"allowed_imports": ("json", "no_such_module")}, "this Python has no module 'no_such_module'"),
         ({"acceptance": "papper"}, "acceptance must be one of guarded, paper"),
     ],
 )

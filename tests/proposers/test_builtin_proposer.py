@@ -9,6 +9,8 @@ from autoindex_haystack.evaluation import Evaluation
 from autoindex_haystack.program import Program, builtin_program, check_source
 from autoindex_haystack.proposers import Candidate, CollectionView, Outcome, ProposerState
 from autoindex_haystack.proposers.builtin import BuiltinProposer
+from autoindex_haystack.proposers.builtin.plans import ADDITION, Plan
+from autoindex_haystack.proposers.builtin.proposer import _varied
 from autoindex_haystack.proposers.builtin.reading import read_recipe
 from autoindex_haystack.proposers.builtin.recipe import Recipe, Step
 from autoindex_haystack.proposers.builtin.render import render
@@ -180,3 +182,14 @@ def test_a_shorter_program_that_turned_out_as_good_is_proposed_again_once(state)
     history.append(outcome(found[0], 0.0, 2))
     again = BuiltinProposer().propose(replace(later, iteration=3, history=tuple(history)))
     assert short.sha256 not in {candidate.sha256 for candidate in again}
+
+
+def test_a_round_holds_more_than_the_variants_of_its_best_change():
+    def plan(subject, expected, n):
+        return Plan(Recipe((Step.of(subject, n=n),)), ADDITION, subject, f"{subject} {n}", "", expected=expected)
+
+    best = [plan("identifiers", 0.2 - n / 1000, n) for n in range(3)]
+    others = [plan(name, 0.01, 0) for name in ("title", "lead", "pad")]
+    varied = [chosen.subject for chosen in _varied([*best, *others])]
+    assert varied[0] == "identifiers"
+    assert set(varied[1:4]) == {"title", "lead", "pad"}

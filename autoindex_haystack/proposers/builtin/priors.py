@@ -105,7 +105,7 @@ def kind_of(profile: Profile) -> str:
     elif profile.latex > 0.5:
         what = "latex"
     elif profile.headings > 0.3:
-        what = "markdown"
+        what = profile.heading
     else:
         what = "text"
     return f"{what} {'long' if profile.long > 0.5 else 'short'}"

@@ -40,8 +40,9 @@ from autoindex_haystack.proposers.builtin.start import fitting, starting_point
 _FORECAST = 24
 """Moves that are forecast, those with the most promising evidence; the others are judged by that alone."""
 
-_SAME_KIND = 0.6
-"""Which share of its worth each further plan of the same transform in one round loses, so that a round is varied."""
+_SAME_KIND, _MOST_OF_A_KIND = 0.6, 0.02
+"""Which share of its worth each further plan of the same transform in one round loses, and what it is worth at
+most: only one of them can be adopted, so that it counts for little more than the chance to be the best of them."""
 
 
 class BuiltinProposer:
@@ -272,8 +273,9 @@ def _varied(ranked: Sequence[Plan]) -> list[Plan]:
     seen: Counter[str] = Counter()
     varied = []
     for plan in ranked:
-        loss = _SAME_KIND * abs(plan.expected) * seen[plan.subject]
-        varied.append(replace(plan, expected=plan.expected - loss))
+        expected = min(plan.expected, _MOST_OF_A_KIND) if seen[plan.subject] else plan.expected
+        loss = _SAME_KIND * abs(expected) * seen[plan.subject]
+        varied.append(replace(plan, expected=expected - loss))
         seen[plan.subject] += 1
     return sorted(varied, key=_order)
 
