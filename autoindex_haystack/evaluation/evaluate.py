@@ -11,7 +11,7 @@ from autoindex_haystack.evaluation.outcome import Evaluation
 from autoindex_haystack.evaluation.running import Progress
 from autoindex_haystack.frozen import ComponentSettings, FrozenComponent, load_frozen
 from autoindex_haystack.program import Program, builtin_program, read_program
-from autoindex_haystack.retrieval import BM25Settings
+from autoindex_haystack.retrieval import BM25Settings, get_retriever
 from autoindex_haystack.sandbox import Isolation, Limits
 
 BUILTIN_PREFIX = "builtin:"
@@ -79,6 +79,7 @@ def evaluate(
     queries: QuerySet = "all",
     split: Split | str | Path | None = None,
     split_seed: int = 0,
+    recalibrate: bool = False,
     bm25: BM25Settings | None = None,
     backend: str = "bm25s",
     metadata_fields: Sequence[str] = (),
@@ -96,8 +97,10 @@ def evaluate(
     :param queries: Which queries to score.
     :param split: The split or its file; made with ``split_seed`` when not given.
     :param split_seed: Seed of the split.
+    :param recalibrate: Whether a frozen component's program learns from this corpus anew, in place of what it brings.
     :param bm25: BM25 parameters and analyzer; a frozen component's own when not given.
-    :param backend: Name of the engine.
+    :param backend: Name of the engine, also ``dense`` or ``hybrid``, see
+        :func:`autoindex_haystack.retrieval.get_retriever`.
     :param metadata_fields: Metadata fields that the program may see, beside those of a frozen component.
     :param allowed_imports: Modules that the program may import, beside those of a frozen component.
     :param limits: What the program may use and return.
@@ -115,6 +118,7 @@ def evaluate(
     ```
     """
     found = resolve_program(program)
+    get_retriever(backend).check_installed()
     if not isinstance(collection, Collection):
         fields = dict.fromkeys((*found.settings.metadata_fields, *metadata_fields))
         collection = load_collection(collection, metadata_fields=fields, progress=reading)
@@ -128,4 +132,5 @@ def evaluate(
         allowed_imports=(*found.settings.allowed_imports, *allowed_imports),
         isolation=isolation,
     ) as evaluator:
-        return evaluator.evaluate(found.program, chosen, state=found.state, progress=progress)
+        state = None if recalibrate else found.state
+        return evaluator.evaluate(found.program, chosen, state=state, progress=progress)

@@ -10,7 +10,7 @@ from autoindex_haystack.collection import Document
 from autoindex_haystack.evaluation.diagnosis import QueryPostings, count_terms
 from autoindex_haystack.evaluation.metrics import SMOOTH_DEPTH, SMOOTH_RECALL, PerQuery, score_queries, smooth_recall
 from autoindex_haystack.evaluation.reachable import chunks_with_token
-from autoindex_haystack.retrieval import BM25Settings, Index, Ranking, get_backend
+from autoindex_haystack.retrieval import BM25Settings, Ranking, Retriever, get_retriever
 from autoindex_haystack.sandbox import Block, document_digests, join_blocks
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ class IndexReading:
         self._chunks, _ = join_blocks(self._blocks, self._ids)
         tell("indexing")
         found = chunks_with_token(self._chunks, self._settings.analyzer)
-        self._index = get_backend(self._backend).build(self._chunks, self._settings)
+        self._index = get_retriever(self._backend).build(self._chunks, self._settings)
         return found
 
     def rank(self) -> tuple[list[Ranking], PerQuery]:
@@ -171,11 +171,11 @@ def hash_block(block: Block) -> NDArray[np.uint64]:
 
 
 def rank_and_score(
-    index: Index, queries: Mapping[str, str], qrels: Mapping[str, Mapping[str, int]]
+    index: Retriever, queries: Mapping[str, str], qrels: Mapping[str, Mapping[str, int]]
 ) -> tuple[list[Ranking], PerQuery]:
     """Rank documents with an index and score the rankings.
 
-    :param index: The index.
+    :param index: The index, or whatever ranks documents.
     :param queries: Query id to text.
     :param qrels: Query id to document id to grade.
     :returns: The ranking of documents for each query, and the figures.

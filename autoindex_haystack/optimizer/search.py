@@ -29,6 +29,7 @@ from autoindex_haystack.optimizer.standing import Standing
 from autoindex_haystack.optimizer.trials import Trials
 from autoindex_haystack.program import Program, builtin_program
 from autoindex_haystack.proposers import CollectionView, Proposer, Reporting, SearchEnded
+from autoindex_haystack.retrieval import get_backend
 from autoindex_haystack.runs import RunFolder, RunInfo, RunResult, RunSettings, installed_versions
 from autoindex_haystack.sandbox import layers_in_force
 
@@ -63,6 +64,7 @@ def optimize(
     :returns: The result, as in ``result.json``.
     :raises CollectionError: If the collection or the split cannot be used.
     :raises RunError: If the run folder exists or cannot be written.
+    :raises BackendError: If there is no such engine, or it is none for BM25.
     :raises ProgramError: If there is no such starting program, or it fails on this corpus.
     :raises SandboxUnavailable: If this machine cannot isolate programs as asked.
 
@@ -76,6 +78,7 @@ def optimize(
     out = Path(out)
     place = None if isinstance(collection, Collection) else Path(collection).resolve()
     refuse_existing(out, force=force)
+    get_backend(settings.backend)
     started = resolve_program(start) if start is not None else None
     if started:
         imports = dict.fromkeys((*settings.allowed_imports, *started.settings.allowed_imports))

