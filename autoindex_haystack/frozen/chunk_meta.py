@@ -47,6 +47,11 @@ def copy_meta(meta: Mapping[str, Any], *, without: frozenset[str] = frozenset())
     :param meta: The meta.
     :param without: Keys to leave out.
     """
+    if _PLAIN.issuperset(map(type, meta.values())):
+        copied = dict(meta)
+        for key in without:
+            copied.pop(key, None)
+        return copied
     return {
         key: value if type(value) in _PLAIN else deepcopy(value) for key, value in meta.items() if key not in without
     }

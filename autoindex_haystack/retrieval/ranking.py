@@ -190,7 +190,7 @@ def max_p_each(
     places = document_order[owners] - levels * len(document_order)
     rankings = []
     for begin, end in pairwise([0, *ends.tolist()]):
-        best = begin + np.argsort(places[begin:end])[:top_k]
+        best = begin + _lowest(places[begin:end], top_k)
         rankings.append(Ranking(owners[best], scores[best], chunks[best]))
     return rankings
 
@@ -221,6 +221,16 @@ def fuse(rankings: Sequence[Ranking], document_order: NDArray[np.int64], top_k: 
     scores = fused.astype(np.float32)[found]
     order = np.lexsort((document_order[found], -rounded(scores)))[:top_k]
     return Ranking(found[order], scores[order], chunks[found[order]])
+
+
+def _lowest(places: NDArray[np.int64], number: int) -> NDArray[np.intp]:
+    """Where the lowest of some numbers are that all differ, in rising order; all are sorted only where most are asked
+    for.
+    """
+    if len(places) <= 2 * number:
+        return np.argsort(places)[:number]
+    lowest = np.argpartition(places, number)[:number]
+    return lowest[np.argsort(places[lowest])]
 
 
 def _take(hits: Hits, order: NDArray[np.intp]) -> Ranking:

@@ -1,4 +1,4 @@
-"""The benchmark of evaluation runs as its first lines say, and prints what others read."""
+"""Benchmarks run as their first lines say, and print what others read."""
 
 import json
 import subprocess
@@ -11,8 +11,13 @@ KITCHEN = Path(__file__).with_name("kitchen")
 
 def benchmark(*options: str) -> Any:
     """What ``benchmarks/evaluation.py --json`` prints for the small collection."""
-    command = [sys.executable, "benchmarks/evaluation.py", "--collection", str(KITCHEN), "--json", *options]
-    done = subprocess.run(command, cwd=KITCHEN.parents[2], capture_output=True, text=True, check=False, timeout=300)
+    return run("benchmarks/evaluation.py", "--collection", str(KITCHEN), *options)
+
+
+def run(*command: str) -> Any:
+    """What a benchmark prints with ``--json``."""
+    whole = [sys.executable, *command, "--json"]
+    done = subprocess.run(whole, cwd=KITCHEN.parents[2], capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
@@ -29,3 +34,23 @@ def test_the_benchmark_of_evaluation_grows_a_corpus():
     found = benchmark("--growth", "--sizes", "50,600")
     assert [row["documents"] for row in found["growth"]] == [50, 600]
     assert all(row["seconds"] > 0 and row["resident_megabytes"] > 0 for row in found["growth"])
+
+
+def test_the_benchmark_of_stores_sets_each_store_beside_its_engine():
+    found = run("-m", "benchmarks.stores", "--documents", "300", "--queries", "3", "--rounds", "1", "--store", "bm25s")
+    assert found["documents"] == 300
+    assert [row["what"].split(",")[0] for row in found["rows"]] == [
+        "bm25s store / engine",
+        "bm25s store / engine",
+        "in-memory BM25 / bm25s store",
+        "bm25s store / engine and documents",
+    ]
+    assert all(row["ratio"] == row["first"] / row["second"] > 0 for row in found["rows"])
+
+
+def test_the_benchmark_of_the_preprocessor_tells_what_haystack_leaves_of_the_speed():
+    found = run("-m", "benchmarks.preprocessor", "--documents", "50", "--rounds", "1")
+    assert [row["program"] for row in found["programs"]] == ["passages", "lead+word_forms"]
+    for row in found["programs"]:
+        assert 0 < row["highest_ratio"] < 1
+        assert row["component_ratio"] > 0 < row["pipeline_ratio"]

@@ -2,16 +2,14 @@
 
 import json
 import threading
-from collections.abc import Iterator, Sequence
-from itertools import pairwise
-from typing import Any
-
-import numpy as np
+from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
+from typing import Any, TypeVar
 
 from autoindex_haystack.errors import ProgramError, SandboxError
 from autoindex_haystack.frozen import FrozenComponent
 from autoindex_haystack.program import Document
-from autoindex_haystack.sandbox import DocumentFile, Isolation, Limits, ProgramOutput, ProgramRunner
+from autoindex_haystack.sandbox import Block, DocumentFile, Isolation, Limits, ProgramRunner
 
 _BATCH_DOCUMENTS, _BATCH_CHARACTERS = 4_096, 32 << 20
 """What one worker is given at a time: enough to keep it busy, little enough that the results do not fill the memory."""
@@ -20,6 +18,8 @@ _BATCH_TIMEOUTS = 15
 """How many times as long as one document a batch may take; at the default the sandbox's usual limit for a program."""
 
 _UNLIMITED_GROWTH = 1 << 40
+
+T = TypeVar("T")
 
 Chunks = list[tuple[str, dict[str, Any] | None]]
 """Text and metadata of the chunks of one document; None where the program says nothing of its own."""
@@ -75,20 +75,25 @@ class ProgramWorkers:
         with self._lock:
             self._runner.start()
 
-    def run(self, documents: Sequence[Document], *, skip_failing: bool = False) -> Iterator[Chunks | None]:
+    def run(
+        self, documents: Sequence[Document], make: Callable[[int, Chunks], T], *, skip_failing: bool = False
+    ) -> list[T | None]:
         """Run the program over documents.
 
         :param documents: The documents; their ids must differ.
+        :param make: Called with the place of a document in the list and its chunks, in this thread, while the workers
+            go on with others.
         :param skip_failing: Go on after a document at which the program fails.
-        :returns: The chunks of each document in the order given; None for one at which the program failed.
+        :returns: What was made of each document, in the order given; None for one at which the program failed.
         :raises ProgramError: If the program fails, breaks the contract or a limit; it names the document.
         :raises SandboxError: If it was closed meanwhile, or a worker cannot be started or breaks its protocol.
         :raises ValueError: If a document cannot be given to a program; it names the document.
         """
+        results: list[T | None] = [None] * len(documents)
         for batch in self._batches(documents):
             with self._lock:
-                results = self._run_batch(batch, skip_failing)
-            yield from results
+                self._run_batch(documents, batch, make, results, skip_failing)
+        return results
 
     def close(self) -> None:
         """End the workers and release everything."""
@@ -97,52 +102,57 @@ class ProgramWorkers:
             self._runner.close()
             self._file.close()
 
-    def _batches(self, documents: Sequence[Document]) -> Iterator[Sequence[Document]]:
+    def _batches(self, documents: Sequence[Document]) -> Iterator[range]:
         begin = size = 0
         for i, document in enumerate(documents):
             size += len(document.text)
             if i + 1 - begin == _BATCH_DOCUMENTS * self._workers or size >= _BATCH_CHARACTERS * self._workers:
-                yield documents[begin : i + 1]
+                yield range(begin, i + 1)
                 begin, size = i + 1, 0
         if begin < len(documents):
-            yield documents[begin:]
+            yield range(begin, len(documents))
 
-    def _run_batch(self, batch: Sequence[Document], skip_failing: bool) -> list[Chunks | None]:
+    def _run_batch(
+        self,
+        documents: Sequence[Document],
+        batch: range,
+        make: Callable[[int, Chunks], T],
+        results: list[T | None],
+        skip_failing: bool,
+    ) -> None:
         if self._closed:
             msg = "the component was closed while it ran"
             raise SandboxError(msg)
+        given = documents[batch.start : batch.stop]
         try:
-            self._file.write(batch)
+            self._file.write(given)
         except (TypeError, ValueError) as error:
-            raise _unfit(batch) from error
-        results: list[Chunks | None] = [None] * len(batch)
-        waiting = [range(len(batch))]
+            raise _unfit(given) from error
+        waiting = dict.fromkeys(range(len(batch)))
+
+        def take(block: Block) -> None:
+            for ordinal, chunks in zip(block.ordinals, _by_document(block), strict=True):
+                results[batch[ordinal]] = make(batch[ordinal], chunks)
+                del waiting[ordinal]
+
         while waiting:
-            part = waiting.pop()
             try:
-                output = self._runner.run(ordinals=part, metadata=True)
+                self._runner.stream(take, ordinals=list(waiting), metadata=True)
             except ProgramError as error:
-                culprit = self._culprit(error, part) if skip_failing else None
-                if culprit is None:
+                culprit = self._culprit(error) if skip_failing else None
+                if culprit not in waiting:
                     raise
-                waiting += [rest for rest in (range(part.start, culprit), range(culprit + 1, part.stop)) if rest]
-            else:
-                for ordinal, chunks in zip(part, _by_document(output, part), strict=True):
-                    results[ordinal] = chunks
-        return results
+                del waiting[culprit]
 
-    def _culprit(self, error: ProgramError, part: range) -> int | None:
-        """The ordinal of the document at which the program failed, if it is one of those it was given."""
-        if error.document_id not in self._file.document_ids:
-            return None
-        culprit = self._file.document_ids.index(error.document_id)
-        return culprit if culprit in part else None
+    def _culprit(self, error: ProgramError) -> int | None:
+        """The ordinal of the document at which the program failed, if it names one."""
+        ids = self._file.document_ids
+        return ids.index(error.document_id) if error.document_id in ids else None
 
 
-def _by_document(output: ProgramOutput, part: range) -> Iterator[Chunks]:
-    bounds = np.searchsorted(output.chunks.documents, np.arange(part.start, part.stop + 1)).tolist()
-    rows = list(zip(output.chunks.texts, output.metadata, strict=True))
-    return (rows[begin:end] for begin, end in pairwise(bounds))
+def _by_document(block: Block) -> Iterator[Chunks]:
+    rows = iter(zip(block.texts, block.metadata, strict=True))
+    return (list(islice(rows, count)) for count in block.counts.tolist())
 
 
 def _unfit(batch: Sequence[Document]) -> ValueError:

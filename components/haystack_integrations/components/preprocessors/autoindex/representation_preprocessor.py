@@ -11,7 +11,7 @@ from autoindex_haystack.frozen import load_frozen
 from autoindex_haystack.program import Document as ProgramDocument
 from autoindex_haystack.sandbox import ISOLATIONS, Isolation, Limits
 from haystack_integrations.common.autoindex import is_document_list, make_chunks
-from haystack_integrations.components.preprocessors.autoindex.program_workers import ProgramWorkers
+from haystack_integrations.components.preprocessors.autoindex.program_workers import Chunks, ProgramWorkers
 
 logger = logging.getLogger(__name__)
 
@@ -170,29 +170,30 @@ class RepresentationPreprocessor:
         fields = program.frozen.manifest.settings.metadata_fields
         given = [self._given(source, fields) for source in sources]
         sha256 = program.frozen.program.sha256
-        chunks: list[Document] = []
-        failed, empty = [], []
-        results = program.run(given, skip_failing=self.on_error != "raise")
-        for source, seen, found in zip(sources, given, results, strict=True):
-            if found is None:
-                failed.append(source.id)
-                if self.on_error == "skip":
-                    continue
-                found = [(_full_document(seen), None)]
-            if not any(text.strip() for text, _ in found):
-                empty.append(source.id)
+        empty = []
+
+        def make(i: int, found: Chunks) -> list[Document]:
             texts, metadata = [text for text, _ in found], [own for _, own in found]
-            chunks += make_chunks(source, texts, metadata, sha256)
+            if not any(map(str.strip, texts)):
+                empty.append(i)
+            return make_chunks(sources[i], texts, metadata, sha256)
+
+        made = program.run(given, make, skip_failing=self.on_error != "raise")
+        failing = [i for i, chunks in enumerate(made) if chunks is None]
+        if self.on_error == "full_document":
+            for i in failing:
+                made[i] = make(i, [(_full_document(given[i]), None)])
+        failed = [sources[i].id for i in failing]
         _warn("have no content and count as empty", [source.id for source in sources if source.content is None])
         fate = "are not indexed" if self.on_error == "skip" else "are indexed as they are"
         _warn(f"made the program fail and {fate}", failed)
-        _warn("got no index text from the program and cannot be found", empty)
+        _warn("got no index text from the program and cannot be found", [sources[i].id for i in sorted(empty)])
         if len(sources) < len(documents):
             logger.warning(
                 "{count} documents were left out because others after them have the same id",
                 count=len(documents) - len(sources),
             )
-        return {"documents": chunks, "failed": failed}
+        return {"documents": [chunk for chunks in made for chunk in chunks or ()], "failed": failed}
 
     @component.output_types(documents=list[Document], failed=list[str])
     async def run_async(self, documents: list[Document]) -> dict[str, Any]:
