@@ -166,3 +166,12 @@ def test_the_chunk_that_stands_for_a_document_is_the_first_of_its_rounded_best()
     found = max_p(hits, np.array([0, 0, 0]), np.array([0]), 10)
     assert found.chunks.tolist() == [1]
     assert found.scores.tolist() == [np.float32(1.00002)]
+
+
+@pytest.mark.parametrize("top_k", [1, 10, 299, 300, 599, 600, 700])
+def test_the_best_of_many_documents_come_in_order(top_k) -> None:
+    scores = np.random.default_rng(0).integers(1, 200, 600) / 100
+    index = Scored(scores.tolist(), range(600), [str(i) for i in range(600)])
+    [found] = rank_documents(index, ["any"], top_k)
+    rows = list(zip(found.ordinals.tolist(), found.scores.tolist(), found.chunks.tolist(), strict=True))
+    assert rows == index.model_documents(top_k, None)
