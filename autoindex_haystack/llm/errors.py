@@ -2,6 +2,16 @@
 
 from autoindex_haystack.errors import AutoIndexError
 
+CONTEXT_WORDS = (
+    "context length",
+    "context_length",
+    "context window",
+    "context size",
+    "maximum context",
+    "too many tokens",
+)
+"""By these words endpoints say that the messages are too long."""
+
 
 class LLMError(AutoIndexError):
     """A language model gave no answer; the message says why and what to do."""

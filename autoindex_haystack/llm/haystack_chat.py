@@ -7,7 +7,7 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
-from autoindex_haystack.llm.errors import EndpointError, LLMError
+from autoindex_haystack.llm.errors import CONTEXT_WORDS, ContextTooLong, EndpointError, LLMError
 from autoindex_haystack.llm.redaction import plain_secrets
 from autoindex_haystack.llm.types import Finish, Reply, Request, ToolCall, Usage, estimated_tokens, well_formed
 
@@ -89,7 +89,8 @@ class HaystackChat:
         except Exception as error:  # Every generator has errors of its own.
             said = f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
             msg = f"the generator {type(self._generator).__name__} failed ({said}); check the file given to --generator"
-            raise EndpointError(msg) from None
+            too_long = any(words in str(error).lower() for words in CONTEXT_WORDS)
+            raise (ContextTooLong if too_long else EndpointError)(msg) from None
         calls = tuple(
             ToolCall(call.id or f"call_{i}", call.tool_name, json.dumps(call.arguments))
             for i, call in enumerate(reply.tool_calls)

@@ -10,7 +10,15 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, cast
 
-from autoindex_haystack.llm.errors import ContextTooLong, Denied, EndpointError, LimitReached, LLMError, Unreadable
+from autoindex_haystack.llm.errors import (
+    CONTEXT_WORDS,
+    ContextTooLong,
+    Denied,
+    EndpointError,
+    LimitReached,
+    LLMError,
+    Unreadable,
+)
 from autoindex_haystack.llm.types import Finish, Reply, Request, ToolCall, Usage, estimated_tokens, well_formed
 
 if TYPE_CHECKING:
@@ -36,8 +44,6 @@ _OPTIONAL = {
     "tools": ("tools", "tool_choice", "tool choice", "function call"),
 }
 """Parameters that a request can do without, with the words by which endpoints refuse them."""
-
-_CONTEXT = ("context length", "context_length", "context window", "context size", "maximum context", "too many tokens")
 
 _FINISH: dict[str | None, Finish] = {"length": "length", "content_filter": "refusal"}
 
@@ -145,7 +151,7 @@ class OpenAIChat:
             # Some servers answer 500 to a form of request that they do not know.
             except (openai.BadRequestError, openai.UnprocessableEntityError, openai.InternalServerError) as error:
                 said = _said(error).lower()
-                if error.status_code < 500 and any(words in said for words in _CONTEXT):
+                if error.status_code < 500 and any(words in said for words in CONTEXT_WORDS):
                     msg = f"the messages are too long for the model's context ({_said(error)})"
                     raise ContextTooLong(msg) from None
                 refused = _refused(error, parameters)

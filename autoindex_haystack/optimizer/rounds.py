@@ -94,7 +94,10 @@ class Rounds:
                     luck = luck_of_a_step(chosen, verdicts, outcomes, incumbent, self._settings.objective)
                     self._standing.luck += luck
                 break
-        self._standing.history += [decided.get(id(outcome), outcome) for outcome in outcomes]
+        reasons = {id(verdict.outcome): verdict.reason for verdict in verdicts}
+        self._standing.history += [
+            decided.get(id(outcome)) or replace(outcome, refused=reasons.get(id(outcome), "")) for outcome in outcomes
+        ]
         adopted = next((outcome for outcome in decided.values() if outcome.adopted), None)
         sha256 = adopted.candidate.sha256 if adopted else None
         self._folder.append(

@@ -78,6 +78,7 @@ class Outcome:
     :param combined: Whether it combines several improvements of its iteration.
     :param adopted: Whether it became the incumbent.
     :param dropped: How far it came if it was not run over the whole corpus.
+    :param refused: Why it may not be adopted though it gains; empty otherwise.
     """
 
     iteration: int
@@ -90,6 +91,7 @@ class Outcome:
     combined: bool = False
     adopted: bool = False
     dropped: Dropped | None = None
+    refused: str = ""
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,18 @@ __all__ = ["folder"]
 
 KEY = "canary-key-0123456789"
 
+WITHOUT_NETWORK = """
+import os, socket, sys
+
+def refuse(event, arguments):
+    if event in ("socket.connect", "socket.getaddrinfo", "socket.bind", "socket.sendto", "socket.sendmsg"):
+        sys.exit("no network here")
+
+sys.addaudithook(refuse)
+if "REACH" in os.environ:
+    socket.create_connection(("127.0.0.1", 9))
+"""
+
 
 @pytest.fixture
 def ask(here, folder, tmp_path, monkeypatch):
@@ -71,9 +83,12 @@ def test_a_run_is_repeated_without_a_network_with_the_same_programs_figures_and_
     assert "Expect about" in first.err
     for content in [*files(tmp_path / "run").values(), first.out.encode(), first.err.encode()]:
         assert KEY.encode() not in content
-    again = autoindex(
-        "optimize", folder, "--out", tmp_path / "again", "--replay", tmp_path / "run", "--json"
-    ).succeeded()
+    (tmp_path / "alone").mkdir()
+    (tmp_path / "alone" / "sitecustomize.py").write_text(WITHOUT_NETWORK)
+    command = ("optimize", folder, "--out", tmp_path / "again", "--replay", tmp_path / "run", "--json")
+    again = autoindex(*command, PYTHONPATH=f"{tmp_path / 'alone'}").succeeded()
+    assert "no network here" in autoindex("--version", PYTHONPATH=f"{tmp_path / 'alone'}", REACH="yes").err
+    assert not [content for content in files(tmp_path).values() if KEY.encode() in content]
     repeated = json.loads(again.out)
     for name in (
         "baseline",

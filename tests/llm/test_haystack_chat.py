@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from autoindex_haystack.llm import EndpointError, LLMError, Tool
+from autoindex_haystack.llm import ContextTooLong, EndpointError, LLMError, Tool
 from autoindex_haystack.llm.connect import ModelOptions, connect
 from autoindex_haystack.llm.haystack_chat import HaystackChat
 from tests.chat_server import Answer, ChatServer
@@ -76,6 +76,8 @@ def test_secrets_are_found_wherever_a_generator_holds_them(tmp_path, monkeypatch
 
 def test_a_failing_generator_is_one_sentence(generator, ask):
     with ChatServer([Answer("oh", status=500)]) as server, pytest.raises(EndpointError, match="OpenAIChatGenerator"):
+        generator(server).complete(ask())
+    with ChatServer([Answer("maximum context is 9", status=400)]) as server, pytest.raises(ContextTooLong):
         generator(server).complete(ask())
 
 

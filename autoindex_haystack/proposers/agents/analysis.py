@@ -5,7 +5,7 @@ from autoindex_haystack.proposers.agents.answers import SUMMARY, read_summary
 from autoindex_haystack.proposers.agents.cases import sample_cases
 from autoindex_haystack.proposers.agents.conversation import Conversation
 from autoindex_haystack.proposers.agents.cutting import cut
-from autoindex_haystack.proposers.agents.prompts import fill
+from autoindex_haystack.proposers.agents.prompts import fill, rules
 from autoindex_haystack.proposers.agents.settings import LEAST_CALLS, AgentSettings
 from autoindex_haystack.proposers.agents.tools import Toolbox, tools
 from autoindex_haystack.proposers.base import ProposerState
@@ -91,14 +91,7 @@ def analysis_messages(state: ProposerState, description: str, settings: AgentSet
     :param description: What the corpus is.
     :param settings: How the agents work.
     """
-    number = len(state.collection.queries)
-    system = fill(
-        "analysis_system",
-        steps=settings.analysis_steps,
-        least=LEAST_CALLS,
-        queries=number,
-        share=f"{100 / number:.1f}",
-    )
+    system = fill("analysis_system", steps=settings.analysis_steps, least=LEAST_CALLS, **rules(state))
     task = fill(
         "analysis_task",
         description=description,

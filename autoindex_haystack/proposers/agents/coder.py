@@ -8,7 +8,7 @@ from autoindex_haystack.program.source import ALLOWED_MODULES
 from autoindex_haystack.proposers.agents.answers import IDEAS, Idea, read_ideas, read_program
 from autoindex_haystack.proposers.agents.cutting import cut, line
 from autoindex_haystack.proposers.agents.history import diff, queries_said, tell_history
-from autoindex_haystack.proposers.agents.prompts import fill
+from autoindex_haystack.proposers.agents.prompts import fill, rules
 from autoindex_haystack.proposers.agents.settings import AgentSettings
 from autoindex_haystack.proposers.base import Candidate, Outcome, ProposerState
 from autoindex_haystack.sandbox import Limits
@@ -236,16 +236,17 @@ def code_messages(
     :param values: What else the prompt asks for.
     :returns: The instructions and the task.
     """
-    number, limits = len(state.collection.queries), Limits()
+    limits = Limits()
     once = settings.condition == "one-shot"
     system = fill(
         "code_system",
         modules=[*sorted(ALLOWED_MODULES - {"__future__"}), *settings.allowed_imports],
-        queries=number,
-        share=f"{100 / number:.1f}",
-        analyzer=state.collection.analyzer,
         chunks=f"{limits.chunks:,}",
         growth=limits.document_growth,
+        sample=f"{limits.sample_documents:,}",
+        state=limits.state_bytes >> 20,
+        unreachable=f"{100 * limits.unreachable:g}",
+        **rules(state),
     )
     task = fill(
         name,

@@ -1,4 +1,4 @@
-"""A conversation that keeps within its room by cutting old results of tools."""
+"""A conversation that keeps within its room by cutting old results of tools, and then old words of the model."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -46,9 +46,9 @@ class Conversation:
         self._messages.append({"role": "tool", "tool_call_id": call_id, "content": result})
 
     def make_room(self) -> None:
-        """Cut the oldest results until the messages fit; the latest one stays as it is."""
-        results = [message for message in self._messages if message["role"] == "tool"]
-        for message in results[:-1]:
+        """Cut the oldest results until the messages fit, then what the model said; the latest of each stay whole."""
+        results, said = ([m for m in self._messages if m["role"] == role][:-1] for role in ("tool", "assistant"))
+        for message in [*results, *said]:
             if self._tokens() <= self._room:
                 return
             if len(message["content"]) > _KEPT + len(_NOTE):

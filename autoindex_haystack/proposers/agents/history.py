@@ -62,15 +62,23 @@ def parent_source(outcome: Outcome, state: ProposerState) -> str:
 
 def _brief(outcome: Outcome) -> str:
     kind = "combination" if outcome.combined else "program"
-    head = f"- Iteration {outcome.iteration}, {kind}: {line(outcome.candidate.idea, _IDEA)}"
+    by = " by a proposer without a language model" if outcome.candidate.proposer == "builtin" else ""
+    head = f"- Iteration {outcome.iteration}, {kind}{by}: {line(outcome.candidate.idea, _IDEA)}"
+    if outcome.dropped and outcome.gain is not None:
+        return (
+            f"{head}\n  not adopted: dropped after {outcome.dropped.documents:,} documents, where its gain was "
+            f"estimated at {outcome.gain:+.4f}"
+        )
     if outcome.evaluation is None or outcome.gain is None:
         return f"{head}\n  failed: {line(outcome.error, _ERROR)}"
     metrics = outcome.evaluation.metrics
     verdict = "adopted" if outcome.adopted else "not adopted"
+    refused = f"; refused, since {outcome.refused}" if outcome.refused else ""
     return (
         f"{head}\n  {verdict}: gain {outcome.gain:+.4f}, Recall@100 {metrics['recall@100']:.4f}, "
         f"nDCG@10 {metrics['ndcg@10']:.4f}, index {outcome.evaluation.growth:.1f} times the corpus; "
         f"{len(outcome.fixed)} queries better, {len(outcome.broken)} worse"
+        f"{refused}"
     )
 
 

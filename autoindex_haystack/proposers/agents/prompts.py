@@ -1,14 +1,18 @@
 """The prompts: templates in the folder ``prompts``, one file a message."""
 
+import re
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from autoindex_haystack.proposers.base import ProposerState
+
 if TYPE_CHECKING:
     import jinja2
 
 _HEADER = ("{#-", "-#}")
+_INCLUDED = re.compile(r'\{% include "(\w+)\.md\.j2" %\}')
 
 
 @cache
@@ -47,11 +51,12 @@ def header(name: str) -> str:
 
 
 def source(name: str) -> str:
-    """Returns a prompt's template without its header.
+    """Returns a prompt's template without its header, with those that it includes.
 
     :param name: The prompt's name.
     """
-    return _read(name).partition(_HEADER[1])[2]
+    text = _read(name).partition(_HEADER[1])[2]
+    return _INCLUDED.sub(lambda found: source(found[1]), text)
 
 
 def fill(name: str, **values: Any) -> str:
@@ -62,6 +67,21 @@ def fill(name: str, **values: Any) -> str:
     :returns: The text.
     """
     return _environment().get_template(f"{name}.md.j2").render(**values).strip()
+
+
+def rules(state: ProposerState) -> dict[str, Any]:
+    """Returns what both agents are told of the engine and of what counts.
+
+    :param state: What there is to know.
+    """
+    number = len(state.collection.queries)
+    return {
+        "analyzer": state.collection.analyzer,
+        "objective": state.objective,
+        "max_growth": state.max_growth,
+        "queries": number,
+        "share": f"{100 / number:.1f}",
+    }
 
 
 def _read(name: str) -> str:

@@ -5,9 +5,13 @@ from dataclasses import replace
 
 import pytest
 
-from autoindex_haystack.proposers import Candidate, Outcome
+from autoindex_haystack.llm import Recorded
+from autoindex_haystack.proposers import Candidate, Dropped, Outcome, SearchEnded
+from autoindex_haystack.proposers.agents import AgentSettings, AgentsProposer
+from autoindex_haystack.proposers.agents.preview import filled_prompts
 from tests.agents_script import BOTH, MORE_STEMS, STEMS, SUMMARY, Agents, program
-from tests.chat_server import Answer
+from tests.chat_server import Answer, ChatServer
+from tests.proposers.agents.conftest import client
 
 
 def text(request):
@@ -117,6 +121,43 @@ def test_the_history_tells_outcomes_queries_and_differences(propose, later, hist
     assert "+        return [Chunk" in told
 
 
+def test_the_history_tells_why_what_gained_was_not_adopted_and_who_wrote_it(propose, later, history):
+    dropped = Dropped(4_000, -0.0123, 0.001, 0.0, certain=False)
+    tried = [
+        replace(history[0], adopted=False, refused="it may be luck (p 0.2)"),
+        replace(history[1], evaluation=None, gain=-0.0123, dropped=dropped),
+        replace(history[2], candidate=replace(history[2].candidate, proposer="builtin")),
+    ]
+    told = text(propose(Agents([[MORE_STEMS]]), later(*tried)).having("Give 2 ideas")[0])
+    assert "not adopted: gain +0.0500" in told
+    assert "0 worse; refused, since it may be luck (p 0.2)" in told
+    assert "not adopted: dropped after 4,000 documents, where its gain was estimated at -0.0123" in told
+    assert "program by a proposer without a language model: division\n  failed: Zero" in told
+
+
+@pytest.mark.parametrize(
+    ("analyzer", "reads", "objective", "counts"),
+    [
+        ("bm25s", "there is no stemming", "recall@100", "Recall@100, then nDCG@10"),
+        ("lucene-standard", "nothing is dropped", "ndcg@10", "nDCG@10, then Recall@100"),
+        ("lucene-english", "Porter's rules", "weighted", "the mean of Recall@100 and nDCG@10"),
+    ],
+)
+def test_both_agents_know_the_engine_what_counts_and_the_limits(at_first, analyzer, reads, objective, counts):
+    view = replace(at_first.collection, analyzer=analyzer)
+    state = replace(at_first, collection=view, objective=objective, max_growth=2.5, number=1)
+    guarded = filled_prompts(state, AgentSettings(description="Verbs."))
+    free = filled_prompts(replace(state, max_growth=None), AgentSettings(description="Verbs."))
+    for name in ("analysis_system", "code_system"):
+        assert reads in guarded[name]
+        assert f"What counts is {counts}, in the end" in guarded[name]
+        assert f"The {len(view.queries)} validation queries" in guarded[name]
+        assert "at most 2.5 times the corpus" in guarded[name]
+        assert "times the corpus" not in free[name]
+    for limit in ("10,000 chunks and 50 times", "sample of 200,000", "at most 16 MB", "above 1 %", "unicodedata"):
+        assert limit in guarded["code_system"]
+
+
 def test_a_long_history_keeps_its_room_and_its_latest_programs(propose, later, history):
     long = [
         replace(history[0], iteration=i, candidate=replace(history[0].candidate, idea=f"idea {i} " * 20))
@@ -182,6 +223,35 @@ def test_the_analysis_has_no_more_turns_than_allowed_and_keeps_its_room(propose)
     assert len(text(last)) / 4 < 2_200
     # The latest result is whole.
     assert last["messages"][-2]["content"].startswith("1. ")
+
+
+def test_a_model_that_talks_a_lot_keeps_its_room(propose):
+    agents = Agents(looks=[[("bm25_retrieve", {"query": f"paint {i}"})] for i in range(8)])
+
+    def script(request, number):
+        answered = agents(request, number)
+        if request.get("tools"):
+            answered.text = "I wonder. " * 300
+        return answered
+
+    found = propose(script, analysis_steps=8, context_tokens=4_000)
+    assert len(text(found.having("Report now")[0])) / 4 < 4_200
+
+
+def test_a_model_that_gives_nothing_is_given_up_also_while_another_proposer_goes_on(at_first, history, tmp_path):
+    """The outcomes of the others do not count for it."""
+    others = [
+        replace(outcome, iteration=i, candidate=replace(outcome.candidate, proposer="builtin"))
+        for i in range(1, 5)
+        for outcome in history
+    ]
+    with ChatServer([Answer("A fine day.")]) as server:
+        proposer = AgentsProposer(Recorded(client(server), tmp_path / "exchanges.jsonl"))
+        for iteration in (1, 3):
+            known = tuple(outcome for outcome in others if outcome.iteration < iteration)
+            assert proposer.propose(replace(at_first, iteration=iteration, history=known)) == []
+        with pytest.raises(SearchEnded, match="no new program in 2 iterations"):
+            proposer.propose(replace(at_first, iteration=5, history=tuple(others)))
 
 
 def test_messages_are_shortened_for_a_model_with_a_small_context(propose, later, history):
