@@ -34,6 +34,9 @@ def command(run: Path, query: str | None, as_json: bool) -> None:
         else:
             _print(story)
         return
+    if query in story.held_out:
+        msg = f"{query!r} is a held-out query of {run}: it is scored once, at the end, and never diagnosed"
+        raise RunError(msg)
     if query not in story.queries:
         msg = f"{query!r} is no validation query of {run}; there are {', '.join(story.queries[:3])}, …"
         raise RunError(msg)
@@ -54,12 +57,15 @@ def _summary(story: "RunStory") -> dict[str, Any]:
             for name, part in (("baseline", story.baseline), ("learned", story.learned))
         },
         "transforms": [transform.model_dump() for transform in story.transforms],
-        "adopted": [{"iteration": i, "idea": idea, "recall@100": gain} for i, idea, gain in story.adopted],
+        "objective": story.objective,
+        "adopted": [{"iteration": i, "idea": idea, "gain": gain} for i, idea, gain in story.adopted],
     }
 
 
 def _print(story: "RunStory") -> None:
     """Print the story for people."""
+    from autoindex_haystack.evaluation.objective import objective_name
+
     before, after = len(story.baseline.missed), len(story.learned.missed)
     click.echo(
         f"{len(story.queries):,} validation queries have {story.baseline.relevant:,} relevant documents; not among the "
@@ -68,12 +74,12 @@ def _print(story: "RunStory") -> None:
     reasons = dict.fromkeys([*story.baseline.reasons, *story.learned.reasons])
     rows = [[r, _count(story.baseline, r), _count(story.learned, r)] for r in reasons]
     print_table(["missed because", "whole document", "learned"], rows)
-    click.echo("")
+    click.echo(f"\nforecast and best are changes of the {objective_name(story.objective)}")
     rows = [_row(transform) for transform in story.transforms]
     print_table(["transform", "would reach", "would lose", "forecast", "tried", "best", "came of it"], rows)
     click.echo("")
     for iteration, idea, gain in story.adopted:
-        click.echo(f"iteration {iteration} adopted ({gain:+.4f} Recall@100): {one_line(idea)}")
+        click.echo(f"iteration {iteration} adopted ({gain:+.4f} {objective_name(story.objective)}): {one_line(idea)}")
     if not story.adopted:
         click.echo("nothing was adopted")
 

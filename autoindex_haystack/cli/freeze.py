@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @options.command("freeze", "autoindex freeze my_run --program 3f2a9c --out my_small_component")
 @click.argument("run", type=click.Path(exists=True, file_okay=False, path_type=Path))
-@click.option("--program", required=True, metavar="SHA", help="The program's sha256, or six digits or more of it.")
+@click.option("--program", required=True, metavar="SHA", help="The program's sha256, or its first digits.")
 @click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="The new folder. Default: RUN/frozen-SHA.")
 @click.option(
     "--collection",

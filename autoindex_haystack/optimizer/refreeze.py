@@ -1,6 +1,7 @@
 """Freezing another program of a finished run than the one that was adopted."""
 
 import json
+import math
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ import numpy as np
 
 from autoindex_haystack.collection import load_collection, load_split
 from autoindex_haystack.errors import RunError
-from autoindex_haystack.evaluation import METRICS, Evaluator, means, paired_difference
+from autoindex_haystack.evaluation import METRICS, Evaluator, PerQuery, means, paired_difference
 from autoindex_haystack.evaluation.objective import Objective, objective_value
 from autoindex_haystack.frozen import (
     ComponentSettings,
@@ -21,11 +22,15 @@ from autoindex_haystack.frozen import (
 )
 from autoindex_haystack.optimizer.correction import luck_of_the_choice
 from autoindex_haystack.optimizer.finish import measured_gain
+from autoindex_haystack.optimizer.replay import recorded_settings
 from autoindex_haystack.program import Program, builtin_program
 from autoindex_haystack.runs import installed_versions, read_info, read_result
-from autoindex_haystack.sandbox import Isolation, Limits
+from autoindex_haystack.sandbox import Isolation
 
-_SHORTEST = 6
+_SHORTEST = 4
+
+_SAME = 1e-6
+"""What sums of floats may differ by between processors."""
 
 
 def freeze_from_run(
@@ -41,22 +46,30 @@ def freeze_from_run(
     """Freeze a program that a run has evaluated; the held-out queries are scored for it now, once.
 
     :param run: The run folder.
-    :param program_sha256: The program's hash, or at least six digits of its beginning.
+    :param program_sha256: The program's hash, or a beginning of it, of four digits or more, that no other one has.
     :param out: The new folder; ``frozen-`` and the hash's first digits in the run folder when not given.
     :param collection: The collection's folder, when it is no longer where it was.
     :param workers: Worker processes.
     :param isolation: ``full``, or ``process-only`` for workers that the kernel does not lock.
     :param force: Replace what is there.
     :returns: The frozen component.
-    :raises RunError: If the run holds no such program, or the folder exists.
+    :raises RunError: If the run holds no such program, if that does not do here what it did in the run, or if the
+        folder exists.
     :raises CollectionError: If the collection cannot be read.
     """
     info, result = read_info(run), read_result(run)
-    records = _evaluations(run)
+    settings = recorded_settings(info.settings)
+    records, failures = _evaluations(run)
     record = _find(records, program_sha256, run)
+    if why := failures.get(record["program"]):
+        msg = f"program {record['program'][:12]} of {run} cannot be frozen, since it failed: {why}"
+        raise RunError(msg)
     where = collection or (Path(info.collection_path) if info.collection_path else None)
-    if where is None:
-        msg = f"{run} does not say where its collection is; give it with --collection"
+    if where is None or (collection is None and not where.is_dir()):
+        missing = (
+            f"the collection of {run} is not in {where}" if where else f"{run} does not name its collection's folder"
+        )
+        msg = f"{missing}; say with --collection where it is now"
         raise RunError(msg)
     corpus = load_collection(where, metadata_fields=info.settings.metadata_fields)
     if corpus.fingerprint != info.fingerprint:
@@ -68,13 +81,15 @@ def freeze_from_run(
         corpus,
         info.settings.bm25,
         backend=info.settings.backend,
-        limits=Limits(seconds=info.settings.timeout, unreachable=info.settings.max_unreachable),
+        limits=settings.limits,
         workers=workers,
         allowed_imports=info.settings.allowed_imports,
         key=bytes.fromhex(info.id_key),
         isolation=isolation,
     ) as evaluator:
-        learned = evaluator.evaluate(program, split.held_out)
+        learned = evaluator.evaluate(program, [*split.validation, *split.held_out])
+        _check_same(program, record["scores"], learned.scores, run)
+        held_out = {query: learned.scores[query] for query in split.held_out}
         baseline = evaluator.evaluate(builtin_program("full_document"), split.held_out)
         layers = list(evaluator.layers)
     objective: Objective = result.gain.objective  # type: ignore[assignment]
@@ -95,16 +110,17 @@ def freeze_from_run(
             validation_queries=len(split.validation),
             held_out_queries=len(split.held_out),
             split_seed=split.seed,
+            synthetic=corpus.synthetic,
         ),
         baseline=Figures(validation=records[0]["metrics"], held_out=means(baseline.scores)),
-        learned=Figures(validation=record["metrics"], held_out=means(learned.scores)),
+        learned=Figures(validation=record["metrics"], held_out=means(held_out)),
         gain=measured_gain(
             objective,
             "chosen by hand",
             detectable=result.gain.detectable,
             validation=float(np.mean(own)),
             luck=luck_of_the_choice(gains),
-            learned=learned.scores,
+            learned=held_out,
             baseline=baseline.scores,
         ),
         intervals={
@@ -112,7 +128,7 @@ def freeze_from_run(
             for metric in METRICS
             for difference in [
                 paired_difference(
-                    [learned.scores[query][metric] for query in split.held_out],
+                    [held_out[query][metric] for query in split.held_out],
                     [baseline.scores[query][metric] for query in split.held_out],
                 )
             ]
@@ -125,21 +141,46 @@ def freeze_from_run(
     return write_frozen(place, manifest, program, learned.state, force=force)
 
 
-def _evaluations(run: Path) -> list[dict[str, Any]]:
-    """The records of all evaluated programs, the baseline's first."""
-    lines = (run / "journal.jsonl").read_text(encoding="utf-8").splitlines()
-    records = [json.loads(line) for line in lines if '"evaluation"' in line]
-    return [record for record in records if record["record"] == "evaluation"]
+def _evaluations(run: Path) -> tuple[list[dict[str, Any]], dict[str, str]]:
+    """The records of all evaluated programs, the baseline's first, and what failed in the end, by program."""
+    path = run / "journal.jsonl"
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+        found = [json.loads(line) for line in lines if '"evaluation"' in line or '"failure"' in line]
+    except (OSError, ValueError) as error:
+        msg = f"{path} cannot be read ({error})"
+        raise RunError(msg) from error
+    evaluations = {record["program"]: record for record in found if record["record"] == "evaluation"}
+    failures = {record["program"]: record["error"] for record in found if record["record"] == "failure"}
+    return list(evaluations.values()), failures
 
 
 def _find(records: list[dict[str, Any]], program_sha256: str, run: Path) -> dict[str, Any]:
-    beginning = program_sha256.lower()
+    beginning = program_sha256.strip().lower()
+    if len(beginning) < _SHORTEST:
+        msg = f"{program_sha256!r} is too short for a program's sha256; give its first {_SHORTEST} digits or more"
+        raise RunError(msg)
     found = [record for record in records if record["program"].startswith(beginning)]
-    if len(beginning) < _SHORTEST or len(found) != 1:
-        what = "holds no evaluated program" if not found else f"needs {_SHORTEST} or more digits of a single program"
-        msg = f"{run} {what} {program_sha256!r}; result.json lists programs under pareto"
+    if not found:
+        msg = f"{run} holds no evaluated program {program_sha256!r}; its result.json lists programs under pareto"
+        raise RunError(msg)
+    if len(found) > 1:
+        which = ", ".join(record["program"][: len(beginning) + 4] for record in found)
+        msg = f"{len(found)} programs of {run} begin with {program_sha256!r}: {which}; give more digits"
         raise RunError(msg)
     return found[0]
+
+
+def _check_same(program: Program, recorded: PerQuery, now: PerQuery, run: Path) -> None:
+    """Refuse a program that does not do what it did in the run: the frozen figures would not be its own."""
+    for query, values in recorded.items():
+        for metric, value in values.items():
+            if not math.isclose(value, now[query][metric], abs_tol=_SAME):
+                msg = (
+                    f"program {program.sha256[:12]} of {run} has {metric} {now[query][metric]:.4f} for query {query!r} "
+                    f"where the run had {value:.4f}; run the search again with what is installed now"
+                )
+                raise RunError(msg)
 
 
 def _gains(new: dict[str, Any], old: dict[str, Any], objective: Objective) -> list[float]:

@@ -11,11 +11,11 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from autoindex_haystack.collection import Split
 from autoindex_haystack.errors import RunError
 from autoindex_haystack.evaluation.diagnosis import Diagnosis
+from autoindex_haystack.evaluation.objective import Objective, objective_value
 from autoindex_haystack.files import atomic_file
-from autoindex_haystack.runs.folder import read_result
+from autoindex_haystack.runs.folder import read_info, read_result
 
 FOLDER = "evidence"
-OBJECTIVE = "recall@100"
 
 
 class MissedDocument(BaseModel):
@@ -89,9 +89,9 @@ class TransformStory(BaseModel):
     :param reached: Missed documents that it was forecast to bring in, with its most promising parameters; None where it
         was not forecast.
     :param lost: Found ones that it was forecast to drop.
-    :param forecast: The forecast change of mean Recall@100.
+    :param forecast: The forecast change of the mean objective.
     :param tried: How many candidates changed this transform alone.
-    :param best: The best change of Recall@100 among them, against the incumbent of their round.
+    :param best: The best change of the objective among them, against the incumbent of their round.
     :param in_bundles: How many candidates changed it together with others.
     :param left_out: How many candidates were the incumbent without it.
     :param adopted: Whether an adopted candidate had added it.
@@ -113,14 +113,18 @@ class TransformStory(BaseModel):
 class RunStory(BaseModel):
     """What ``autoindex explain RUN`` tells.
 
+    :param objective: What the search maximized.
     :param queries: The validation queries.
+    :param held_out: The held-out queries, of which nothing is told.
     :param baseline: What the baseline missed.
     :param learned: What the learned program misses.
     :param transforms: Every transform that was thought of, those that were forecast to reach the most first.
-    :param adopted: Iteration, idea and change of Recall@100 of each adopted program.
+    :param adopted: Iteration, idea and change of the objective of each adopted program.
     """
 
+    objective: Objective
     queries: list[str]
+    held_out: list[str]
     baseline: ProgramEvidence
     learned: ProgramEvidence
     transforms: list[TransformStory]
@@ -137,9 +141,13 @@ def tell(run: Path) -> RunStory:
     result = read_result(run)
     records = list(read_journal(run))
     baseline = next((record["program"] for record in records if record["record"] == "evaluation"), "")
-    transforms, adopted = _walk(records)
+    objective = read_info(run).settings.objective
+    transforms, adopted = _walk(records, objective)
+    split = _split(run)
     return RunStory(
-        queries=_validation(run),
+        objective=objective,
+        queries=list(split.validation),
+        held_out=list(split.held_out),
         baseline=_read(run, baseline),
         learned=_read(run, result.program_sha256),
         transforms=transforms,
@@ -147,10 +155,10 @@ def tell(run: Path) -> RunStory:
     )
 
 
-def _validation(run: Path) -> list[str]:
+def _split(run: Path) -> Split:
     path = run / "split.json"
     try:
-        return list(Split.model_validate_json(path.read_bytes()).validation)
+        return Split.model_validate_json(path.read_bytes())
     except (OSError, ValidationError) as error:
         msg = f"{path} cannot be read ({error})"
         raise RunError(msg) from error
@@ -181,9 +189,11 @@ def read_journal(run: Path) -> Iterator[dict[str, Any]]:
         raise RunError(msg) from error
 
 
-def _walk(records: list[dict[str, Any]]) -> tuple[list[TransformStory], list[tuple[int, str, float]]]:
+def _walk(
+    records: list[dict[str, Any]], maximized: Objective
+) -> tuple[list[TransformStory], list[tuple[int, str, float]]]:
     """Follow the journal: forecasts, candidates, their figures, decisions."""
-    objective = {r["program"]: r["metrics"][OBJECTIVE] for r in records if r["record"] == "evaluation"}
+    objective = {r["program"]: objective_value(r["metrics"], maximized) for r in records if r["record"] == "evaluation"}
     stories: dict[str, TransformStory] = {}
     adopted: list[tuple[int, str, float]] = []
     plans: dict[str, dict[str, Any]] = {}
@@ -194,7 +204,7 @@ def _walk(records: list[dict[str, Any]]) -> tuple[list[TransformStory], list[tup
             case "evidence":
                 for plan in record.get("forecasts", ()):
                     plans[plan["idea"]] = plan
-                    _expect(stories, plan)
+                    _expect(stories, plan, maximized)
             case "candidate":
                 candidates[record["program"]] = record
                 gain = objective[record["program"]] - incumbent if record["program"] in objective else None
@@ -217,15 +227,16 @@ def _walk(records: list[dict[str, Any]]) -> tuple[list[TransformStory], list[tup
     return ordered, adopted
 
 
-def _expect(stories: dict[str, TransformStory], plan: dict[str, Any]) -> None:
+def _expect(stories: dict[str, TransformStory], plan: dict[str, Any], maximized: Objective) -> None:
     """Note what a transform alone was forecast to do at first, with its most promising parameters."""
     if plan["kind"] != "addition":
         return
     [name] = plan["transforms"][-1:]
     story = stories.setdefault(name, TransformStory(transform=name))
-    found = plan.get("forecast")
-    if found and (story.forecast is None or found["recall"] > story.forecast):
-        story.reached, story.lost, story.forecast = found["reached"], found["lost"], found["recall"]
+    if found := plan.get("forecast"):
+        value = objective_value({"recall@100": found["recall"], "ndcg@10": found["ndcg"]}, maximized)
+        if story.forecast is None or value > story.forecast:
+            story.reached, story.lost, story.forecast = found["reached"], found["lost"], value
 
 
 def _count(stories: dict[str, TransformStory], plan: dict[str, Any] | None, gain: float | None) -> None:

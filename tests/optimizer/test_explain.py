@@ -43,7 +43,7 @@ def test_the_story_counts_what_an_evaluation_misses(collection, run, capsys):
     assert set(story["baseline"]["reasons"]) <= {str(reason) for reason in Reason}
     result = json.loads((run / "result.json").read_text())
     assert len(story["adopted"]) == result["adopted"]
-    gains = sum(step["recall@100"] for step in story["adopted"])
+    gains = sum(step["gain"] for step in story["adopted"])
     assert gains == pytest.approx(
         result["learned"]["validation"]["recall@100"] - result["baseline"]["validation"]["recall@100"]
     )
@@ -84,7 +84,34 @@ def test_held_out_queries_are_not_looked_into(collection, run, capsys):
     held_out = make_split(collection, 0).held_out[0]
     told = explain(capsys, run, "--query", held_out, code=2)
     assert told.out == ""
-    assert f"'{held_out}' is no validation query" in told.err
+    assert f"'{held_out}' is a held-out query" in told.err
+    assert "never diagnosed" in told.err
+    assert "'nowhere' is no validation query" in explain(capsys, run, "--query", "nowhere", code=2).err
+
+
+def test_the_story_is_told_in_the_objective(collection, tmp_path, capsys):
+    run = tmp_path / "run"
+    result = optimize(collection, run, settings=SearchSettings(iterations=1, candidates=4, objective="ndcg@10"))
+    story = json.loads(explain(capsys, run, "--json").out)
+    assert result.adopted
+    assert sum(step["gain"] for step in story["adopted"]) == pytest.approx(result.gain.validation)
+    told = explain(capsys, run).out
+    assert "nDCG@10): " in told
+    assert "Recall@100" not in told
+
+
+def test_what_is_no_run_is_told_in_one_sentence(run, tmp_path, capsys):
+    for command in (("explain",), ("freeze", "--program", "abcdef")):
+        assert main([*command, str(tmp_path)]) == 2
+        told = capsys.readouterr().err
+        assert "holds no" in told
+        assert "validation error" not in told
+        assert len(told.splitlines()) == 1
+    broken = shutil.copytree(run, tmp_path / "broken")
+    (broken / "result.json").write_text('{"collection": 3}')
+    told = explain(capsys, broken, code=2).err
+    assert "result.json holds no finished run that this version can read" in told
+    assert len(told.splitlines()) == 1
 
 
 def test_a_run_without_evidence_says_so(run, tmp_path, capsys):

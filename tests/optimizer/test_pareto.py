@@ -1,6 +1,7 @@
 """The list holds what nothing beats, and any program of a run can be frozen with honest figures."""
 
 import json
+import shutil
 from types import SimpleNamespace
 
 import pytest
@@ -8,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from autoindex_haystack import load_frozen, optimize
+from autoindex_haystack.cli.main import main
 from autoindex_haystack.collection import load_split
 from autoindex_haystack.errors import CollectionError, RunError
 from autoindex_haystack.evaluation import evaluate
@@ -69,9 +71,49 @@ def test_what_cannot_be_frozen_is_refused_with_what_to_do(run, tmp_path):
         freeze_from_run(run, "0" * 64, tmp_path / "frozen")
     with pytest.raises(RunError, match="digits"):
         freeze_from_run(run, "", tmp_path / "frozen")
+    journal = (run / "journal.jsonl").read_text()
+    twin = shutil.copytree(run, tmp_path / "twin")
+    first = json.loads(journal.splitlines()[0])
+    (twin / "journal.jsonl").write_text(
+        journal + json.dumps({**first, "program": first["program"][:8] + "0" * 56}) + "\n"
+    )
+    with pytest.raises(RunError, match=r"2 programs of .* give more digits"):
+        freeze_from_run(twin, first["program"][:8], tmp_path / "frozen")
+    failed = {"record": "failure", "program": first["program"], "error": "it gives another output"}
+    (twin / "journal.jsonl").write_text(journal + json.dumps(failed) + "\n")
+    with pytest.raises(RunError, match="failed: it gives another output"):
+        freeze_from_run(twin, first["program"], tmp_path / "frozen")
+    scores = {query: {**values, "recall@100": 0.123} for query, values in first["scores"].items()}
+    (twin / "journal.jsonl").write_text(json.dumps({**first, "scores": scores}) + "\n")
+    with pytest.raises(RunError, match=r"where the run had 0\.1230"):
+        freeze_from_run(twin, first["program"], tmp_path / "frozen")
     with pytest.raises(RunError, match="no run"):
         freeze_from_run(tmp_path, "0" * 64)
     program = json.loads((run / "result.json").read_text())["program_sha256"]
     with pytest.raises(CollectionError):
         freeze_from_run(run, program, tmp_path / "frozen", collection=tmp_path / "nowhere")
     assert not (tmp_path / "frozen").exists()
+
+
+def test_the_adopted_program_is_frozen_again_with_what_it_learned(run, tmp_path, capsys):
+    assert (run / "frozen" / "state.json").exists()
+    frozen, again = load_frozen(run / "frozen"), tmp_path / "again"
+    assert main(["freeze", str(run), "--program", frozen.program.sha256[:12], "--out", str(again), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["program_sha256"] == frozen.program.sha256
+    assert (again / "state.json").read_text() == (run / "frozen" / "state.json").read_text()
+    assert load_frozen(again).manifest.learned == frozen.manifest.learned
+    assert load_frozen(again).manifest.sha256 == told["sha256"] == frozen.manifest.sha256
+
+
+def test_the_collection_may_have_moved(run, folder, tmp_path, capsys):
+    moved = shutil.copytree(run, tmp_path / "run")
+    info = json.loads((moved / "run.json").read_text())
+    (moved / "run.json").write_text(json.dumps({**info, "collection_path": str(tmp_path / "gone")}))
+    program = json.loads((moved / "result.json").read_text())["program_sha256"]
+    assert main(["freeze", str(moved), "--program", program]) == 2
+    assert "say with --collection where it is now" in capsys.readouterr().err
+    elsewhere = shutil.copytree(folder, tmp_path / "elsewhere")
+    assert main(["freeze", str(moved), "--program", program, "--collection", str(elsewhere)]) == 0
+    frozen = load_frozen(moved / f"frozen-{program[:12]}")
+    assert f"frozen component {frozen.manifest.sha256[:12]}" in capsys.readouterr().out
