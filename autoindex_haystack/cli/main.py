@@ -30,6 +30,7 @@ COMMANDS = {
     "search": "Search an index for one query or a file of queries.",
     "crosscheck": "Compare the bm25s and the Lucene engine on the same chunks.",
     "experiment": "Compare conditions over collections, seeds and splits, as tables and figures.",
+    "transfer": "Tell what programs learned elsewhere are worth on a collection.",
     "freeze": "Freeze another program of a run than the one that was adopted.",
     "verify": "Check a frozen component, or mend its pipelines after a move.",
     "doctor": "Check what this machine has and name the mending command.",
