@@ -6,6 +6,7 @@ Each line of the input is a Haystack Document as JSON (id, content, meta). The c
 interface; set OPENAI_API_KEY, and OPENAI_BASE_URL for another server than OpenAI's.
 """
 
+import argparse
 import json
 import sys
 from pathlib import Path
@@ -48,4 +49,8 @@ def main(frozen: str, question: str) -> None:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("frozen", help="the folder of a frozen component, such as my_run/frozen")
+    parser.add_argument("question")
+    arguments = parser.parse_args()
+    main(arguments.frozen, arguments.question)

@@ -81,3 +81,12 @@ def test_the_model_of_the_rag_example_gets_the_originals_and_what_matched(run):
     assert "[wing] A heated wing sheds ice. It needs power.\n(matched: Flight A heated wing sheds ice)" in prompt
     assert prompt.rstrip().endswith("Question: what sheds ice?")
     assert "[tea]" not in prompt
+
+
+@pytest.mark.parametrize("name", ["hybrid_retrieval.py", "rag.py"])
+def test_an_example_without_arguments_says_how_it_is_used(name):
+    command = [sys.executable, str(EXAMPLES / name)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"usage: {name} [-h] frozen question")
+    assert "Traceback" not in done.stderr

@@ -10,6 +10,7 @@ from haystack.utils.filters import document_matches_filter
 
 from autoindex_haystack.retrieval import BM25Settings
 from haystack_integrations.common.autoindex import is_document_list
+from haystack_integrations.common.autoindex.spans import span
 from haystack_integrations.document_stores.autoindex import metadata
 from haystack_integrations.document_stores.autoindex.committed_documents import CommittedDocuments
 from haystack_integrations.document_stores.autoindex.document_log import DocumentLog, LogHeader
@@ -87,7 +88,10 @@ class BM25DocumentStore:
         :raises FilterError: If the filters are invalid.
         :raises BackendError: If the engine is missing or fails.
         """
-        return self._current().search(query, top_k, filters)
+        with span("search", backend=self.backend, of="chunks", top_k=top_k, filtered=bool(filters)) as traced:
+            found = self._current().search(query, top_k, filters)
+            traced.set_tag("autoindex.found", len(found))
+        return found
 
     def search_documents(self, query: str, *, top_k: int = 10, filters: dict[str, Any] | None = None) -> list[Document]:
         """Find the documents whose best chunk matches a query best (MaxP).
@@ -100,7 +104,10 @@ class BM25DocumentStore:
         :raises FilterError: If the filters are invalid.
         :raises BackendError: If the engine is missing or fails.
         """
-        return self._current().search_documents(query, top_k, filters)
+        with span("search", backend=self.backend, of="documents", top_k=top_k, filtered=bool(filters)) as traced:
+            found = self._current().search_documents(query, top_k, filters)
+            traced.set_tag("autoindex.found", len(found))
+        return found
 
     def count_documents(self) -> int:
         """Returns the number of documents stored, chunks counted one by one."""
@@ -240,7 +247,9 @@ class BM25DocumentStore:
         with self._build_lock:
             found = self._searchable
             if found is None or found.version != self._stored.version():
-                found = self._searchable = self._indexes.searchable(self._stored, found)
+                with span("index", backend=self.backend) as traced:
+                    found = self._searchable = self._indexes.searchable(self._stored, found)
+                    traced.set_tag("autoindex.chunks", len(found.rows))
             return found
 
     def _matching(self, filters: dict[str, Any] | None) -> list[Document]:

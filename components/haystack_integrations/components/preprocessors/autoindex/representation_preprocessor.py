@@ -11,6 +11,7 @@ from autoindex_haystack.frozen import load_frozen
 from autoindex_haystack.program import Document as ProgramDocument
 from autoindex_haystack.sandbox import ISOLATIONS, Isolation, Limits
 from haystack_integrations.common.autoindex import is_document_list, make_chunks
+from haystack_integrations.common.autoindex.spans import span
 from haystack_integrations.components.preprocessors.autoindex.program_workers import Chunks, ProgramWorkers
 
 logger = logging.getLogger(__name__)
@@ -178,7 +179,9 @@ class RepresentationPreprocessor:
                 empty.append(i)
             return make_chunks(sources[i], texts, metadata, sha256)
 
-        made = program.run(given, make, skip_failing=self.on_error != "raise")
+        with span("program", program_sha256=sha256, documents=len(given), workers=self.workers) as traced:
+            made = program.run(given, make, skip_failing=self.on_error != "raise")
+            traced.set_tag("autoindex.chunks", sum(len(chunks) for chunks in made if chunks))
         failing = [i for i, chunks in enumerate(made) if chunks is None]
         if self.on_error == "full_document":
             for i in failing:
