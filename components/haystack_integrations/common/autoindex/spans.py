@@ -3,7 +3,7 @@
 from contextlib import AbstractContextManager
 from typing import Any
 
-from haystack.tracing import Span, tracer
+from haystack.tracing.tracer import Span, tracer
 
 PREFIX = "autoindex."
 
