@@ -4,20 +4,20 @@ Endpoints differ in what they accept. What one refuses by name (a JSON schema, a
 two names) is left out from then on, and the request is sent again.
 """
 
-import email.utils
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
-from autoindex_haystack.llm.errors import (
-    CONTEXT_WORDS,
-    ContextTooLong,
-    Denied,
-    EndpointError,
-    LimitReached,
-    LLMError,
-    Unreadable,
+from autoindex_haystack.llm.errors import CONTEXT_WORDS, ContextTooLong, LimitReached, LLMError
+from autoindex_haystack.llm.openai_errors import (
+    LONGEST_WAIT,
+    Broken,
+    explained,
+    is_transient,
+    refused_parameter,
+    retry_after,
+    said_by,
 )
 from autoindex_haystack.llm.types import Finish, Reply, Request, ToolCall, Usage, estimated_tokens, well_formed
 
@@ -31,35 +31,7 @@ TRIES = 6
 _TRIES_UNHEARD = 3
 """The same for an endpoint that cannot be connected to and never could: most likely its address is wrong."""
 
-_LONGEST_WAIT = 60.0
-"""Seconds; an endpoint that asks to be left alone for longer is given up."""
-
-_OPTIONAL = {
-    "response_format": ("response_format", "json_schema", "structured output"),
-    "stream_options": ("stream_options",),
-    "temperature": ("temperature",),
-    "max_completion_tokens": ("max_completion_tokens",),
-    "max_tokens": ("max_tokens",),
-    "tool_choice": ("tool_choice",),
-    "tools": ("tools", "tool_choice", "tool choice", "function call"),
-}
-"""Parameters that a request can do without, with the words by which endpoints refuse them."""
-
 _FINISH: dict[str | None, Finish] = {"length": "length", "content_filter": "refusal"}
-
-
-class _Broken(Exception):
-    """An answer that came in pieces or makes no sense; worth another try.
-
-    :param message: What was wrong.
-    :param received: Characters of the answer that had come, and were probably charged.
-    :param whole: Whether all of it came, so that it is the endpoint that makes no sense.
-    """
-
-    def __init__(self, message: str, received: int = 0, *, whole: bool = False) -> None:
-        super().__init__(message)
-        self.received = received
-        self.whole = whole
 
 
 class OpenAIChat:
@@ -111,32 +83,38 @@ class OpenAIChat:
         deadline = time.monotonic() + request.seconds if request.seconds is not None else None
         lost = Usage()
         tries = 0
+        failed: Exception | None = None
 
         def once() -> Reply:
-            nonlocal lost, tries
+            nonlocal lost, tries, failed
             tries += 1
             try:
                 return self._send(request, deadline)
-            except _Broken as broken:
-                received = -(-broken.received // 4)
-                if received:
+            except (openai.OpenAIError, Broken) as error:
+                failed = error
+                if isinstance(error, Broken) and error.received:
+                    received = -(-error.received // 4)
                     lost += Usage(prompt=request.estimated_tokens(), completion=received, estimated=True)
                 raise
 
         retrying = Retrying(
             stop=self._stop,
             wait=self._wait,
-            retry=retry_if_exception(_transient),
+            retry=retry_if_exception(is_transient),
             sleep=_sleep_until(deadline),
             reraise=True,
         )
         try:
             reply = retrying(once)
+        except LimitReached as limit:
+            before = f" ({explained(failed, self._address(), tries)})" if failed else ""
+            msg = f"{limit}{before}"
+            raise LimitReached(msg) from None
         except LLMError:
             raise
-        except (openai.OpenAIError, _Broken) as error:
+        except (openai.OpenAIError, Broken) as error:
             # The cause is left out: an endpoint may repeat the key in what it says.
-            raise _explained(error, self._address(), tries) from None
+            raise explained(error, self._address(), tries) from None
         self._heard = True
         return Reply(reply.text, reply.tool_calls, reply.finish, reply.usage + lost, tries)
 
@@ -150,11 +128,11 @@ class OpenAIChat:
                 return self._receive(request, parameters, deadline)
             # Some servers answer 500 to a form of request that they do not know.
             except (openai.BadRequestError, openai.UnprocessableEntityError, openai.InternalServerError) as error:
-                said = _said(error).lower()
+                said = said_by(error).lower()
                 if error.status_code < 500 and any(words in said for words in CONTEXT_WORDS):
-                    msg = f"the messages are too long for the model's context ({_said(error)})"
+                    msg = f"the messages are too long for the model's context ({said_by(error)})"
                     raise ContextTooLong(msg) from None
-                refused = _refused(error, parameters)
+                refused = refused_parameter(error, parameters)
                 if refused is None:
                     raise
                 self._left_out.add(refused)
@@ -224,34 +202,8 @@ class OpenAIChat:
 
     def _wait(self, state: "RetryCallState") -> float:
         error = state.outcome.exception() if state.outcome else None
-        asked = _retry_after(error)
-        return asked if asked is not None else min(_LONGEST_WAIT, self._backoff * 2 ** (state.attempt_number - 1))
-
-
-def _transient(error: BaseException) -> bool:
-    import openai
-
-    if isinstance(error, _Broken | openai.APIConnectionError):
-        return True
-    if isinstance(error, openai.APIStatusError):
-        if error.code == "insufficient_quota" or (_retry_after(error) or 0.0) > _LONGEST_WAIT:
-            return False
-        return error.status_code in (408, 409, 425, 429) or error.status_code >= 500
-    return False
-
-
-def _retry_after(error: BaseException | None) -> float | None:
-    """Seconds that the endpoint asks to wait: a number, or a date."""
-    response = getattr(error, "response", None)
-    if response is None or not (value := response.headers.get("retry-after")):
-        return None
-    try:
-        return max(0.0, float(value))
-    except ValueError:
-        try:
-            return max(0.0, email.utils.parsedate_to_datetime(value).timestamp() - time.time())
-        except ValueError:
-            return None
+        asked = retry_after(error)
+        return asked if asked is not None else min(LONGEST_WAIT, self._backoff * 2 ** (state.attempt_number - 1))
 
 
 def _sleep_until(deadline: float | None) -> Callable[[float], None]:
@@ -272,14 +224,14 @@ def _readable() -> Iterator[None]:
 
     try:
         yield
-    except (openai.APIStatusError, openai.APIConnectionError, _Broken, LLMError):
+    except (openai.APIStatusError, openai.APIConnectionError, Broken, LLMError):
         raise
     except httpx2.HTTPError as error:
         msg = f"the connection broke ({type(error).__name__})"
-        raise _Broken(msg) from None
+        raise Broken(msg) from None
     except (ValueError, TypeError, AttributeError, KeyError, IndexError, openai.OpenAIError):
         msg = "the answer is no chat completion"
-        raise _Broken(msg, whole=True) from None
+        raise Broken(msg, whole=True) from None
 
 
 def _whole(answer: Any) -> tuple[Any, Any]:
@@ -323,12 +275,12 @@ def _joined(answer: Any, deadline: float | None) -> tuple[Any, Any]:
         raise
     except Exception as error:  # However a stream breaks, what came of it was charged.
         msg = f"the stream broke off ({type(error).__name__})"
-        raise _Broken(msg, len(text)) from None
+        raise Broken(msg, len(text)) from None
     finally:
         answer.close()
     if finish is None:
         msg = "the stream ended too early"
-        raise _Broken(msg, len(text), whole=not text)
+        raise Broken(msg, len(text), whole=not text)
     return {"text": text, "refusal": refusal, "calls": [calls[i] for i in sorted(calls)], "finish": finish}, usage
 
 
@@ -359,47 +311,3 @@ def _usage(usage: Any, choice: dict[str, Any], request: Request) -> Usage:
     cached = getattr(getattr(usage, "prompt_tokens_details", None), "cached_tokens", None)
     reasoning = getattr(getattr(usage, "completion_tokens_details", None), "reasoning_tokens", None)
     return Usage(prompt, cached or 0, completion, reasoning or 0)
-
-
-def _refused(error: Any, parameters: dict[str, Any]) -> str | None:
-    """The parameter that an endpoint refuses, if a request can do without it."""
-    if error.param and (name := str(error.param).split(".")[0].split("[")[0]) in _OPTIONAL and name in parameters:
-        return name
-    said = _said(error).lower()
-    return next(
-        (name for name, words in _OPTIONAL.items() if name in parameters and any(w in said for w in words)), None
-    )
-
-
-def _said(error: Any) -> str:
-    """What an endpoint says of an error, on one line and not too long."""
-    body = error.body
-    said = body.get("message") if isinstance(body, dict) else None
-    return " ".join(str(said or error.message).split())[:300]
-
-
-def _explained(error: Exception, address: str, tries: int) -> LLMError:
-    import httpx2
-    import openai
-
-    if isinstance(error, openai.APIStatusError):
-        said = f"{address} answered {error.status_code} ({_said(error)})"
-        if _transient(error) or error.status_code >= 500:
-            return EndpointError(f"{said} {tries} times; try again later")
-        advice = {
-            401: "check the key in the environment variable that --api-key-env names",
-            403: "check what the key may do",
-            404: "check --model and --base-url",
-            429: "check the account's quota",
-        }.get(error.status_code, "check --model and --base-url")
-        return Denied(f"{said}; {advice}")
-    if isinstance(error, openai.APITimeoutError):
-        return EndpointError(
-            f"{address} did not answer in time ({tries} tries); try again later or raise --llm-timeout"
-        )
-    if isinstance(error, openai.APIConnectionError):
-        reason = f" ({cast('Any', error.__cause__)})" if error.__cause__ else ""
-        happened = "cannot be reached" if isinstance(error.__cause__, httpx2.ConnectError) else "breaks connections off"
-        return EndpointError(f"{address} {happened}{reason}; check --base-url")
-    kind = Unreadable if isinstance(error, _Broken) and error.whole else EndpointError
-    return kind(f"{address}: {error} ({tries} tries); check that it speaks the chat completions protocol")

@@ -136,7 +136,7 @@ def test_a_run_is_repeated_without_a_network_with_the_same_programs_figures_and_
     ids=["prose", "nothing", "refusals", "broken calls", "broken json", "no completions"],
 )
 def test_nonsense_for_a_whole_run_ends_with_the_baseline_and_a_clear_report(ask, nonsense, tmp_path, monkeypatch):
-    monkeypatch.setattr(openai_chat, "_LONGEST_WAIT", 0.01)
+    monkeypatch.setattr(openai_chat, "LONGEST_WAIT", 0.01)
     with ChatServer([nonsense]) as server:
         done = ask(server, "--iterations", 4, "--json").succeeded()
         assert len(server.requests) < 60
@@ -192,7 +192,7 @@ def test_an_endpoint_that_breaks_down_keeps_what_was_learned(ask):
 def test_an_endpoint_that_was_never_of_use_is_an_error_and_leaves_nothing(
     ask, tmp_path, monkeypatch, answer, code, reason
 ):
-    monkeypatch.setattr(openai_chat, "_LONGEST_WAIT", 0.01)
+    monkeypatch.setattr(openai_chat, "LONGEST_WAIT", 0.01)
     with ChatServer([answer or Answer()]) as server:
         if answer:
             done = ask(server, "--proposer", "both")
@@ -206,7 +206,7 @@ def test_an_endpoint_that_was_never_of_use_is_an_error_and_leaves_nothing(
 
 
 def test_a_run_in_place_of_another_is_kept_when_the_endpoint_is_dead(ask, tmp_path, monkeypatch):
-    monkeypatch.setattr(openai_chat, "_LONGEST_WAIT", 0.01)
+    monkeypatch.setattr(openai_chat, "LONGEST_WAIT", 0.01)
     with ChatServer(Agents([[STEMS]])) as server:
         ask(server, "--iterations", 1, "--candidates", 1).succeeded()
     before = files(tmp_path / "run")

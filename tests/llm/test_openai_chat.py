@@ -173,7 +173,7 @@ def test_the_longest_answer_is_given_under_the_name_that_the_endpoint_knows(clie
 
 def test_no_wait_outlasts_the_time_limit(client, ask):
     with ChatServer([Answer("slow down", status=429, headers={"retry-after": "30"})]) as server:
-        with pytest.raises(LimitReached):
+        with pytest.raises(LimitReached, match=rf"time limit ends before .* \({server.url} answered 429 \(slow down\)"):
             client(server).complete(ask(seconds=5))
         assert len(server.requests) == 1
 
