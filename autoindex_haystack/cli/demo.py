@@ -12,6 +12,7 @@ from autoindex_haystack.cli import options
 from autoindex_haystack.cli.optimize import print_result
 from autoindex_haystack.cli.output import Progress, print_json, print_table, progress
 from autoindex_haystack.cli.places import check_outputs
+from autoindex_haystack.cli.report_page import add_report
 
 if TYPE_CHECKING:
     from autoindex_haystack.collection import Collection
@@ -69,6 +70,7 @@ def command(out: Path, seed: int, workers: int, isolation: "Isolation", force: b
         # Fewer candidates than by default: a demo is not to take long.
         settings = SearchSettings(iterations=5, candidates=4, seed=seed, workers=workers, isolation=isolation)
         result = _learn(collection, out, settings, show, quiet=as_json)
+        page = add_report(out / "run")
         lucene = check_engine("lucene", LEAN_LUCENE, required=False)
         engines = ("bm25s", "lucene") if lucene.status == OK else ("bm25s",)
         answers = {engine: _ask(collection, out, Path(result.frozen), engine, isolation, show) for engine in engines}
@@ -88,6 +90,8 @@ def command(out: Path, seed: int, workers: int, isolation: "Isolation", force: b
     _print_answers(answers)
     if missing:
         click.echo(missing)
+    if page:
+        click.echo(f"\nreport for people: {page}")
     index = f"{out}/run/frozen/index-{engines[-1]}"
     click.echo(f'\n{time.monotonic() - began:.0f} seconds. Ask more: autoindex search {index} "run a command"')
 

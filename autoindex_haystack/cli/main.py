@@ -24,6 +24,7 @@ COMMANDS = {
     "split": "Split a collection's queries into validation and held-out.",
     "optimize": "Search for the program that represents a collection best, and freeze it.",
     "prompts": "List or show what a language model is told by `optimize --proposer agents`.",
+    "report": "Write a finished run as one HTML page.",
     "explain": "Tell why a run missed relevant documents and what came of it.",
     "evaluate": "Measure how well a program represents a collection.",
     "index": "Build an index that Haystack and `autoindex search` open.",

@@ -11,6 +11,7 @@ from autoindex_haystack.cli.model import AGENT_NAMES, MODEL_NAMES, agent_options
 from autoindex_haystack.cli.output import print_json, print_notes, print_table, progress
 from autoindex_haystack.cli.pipelines import learn_on_pipeline, pipeline_options, read_pipeline, write_wrapped
 from autoindex_haystack.cli.places import check_outputs
+from autoindex_haystack.cli.report_page import add_report
 
 if TYPE_CHECKING:
     from autoindex_haystack.evaluation.objective import Objective
@@ -191,13 +192,17 @@ def command(
                 listener=SearchLog(show, objective=objective, quiet=as_json),
             )
     wrapped = write_wrapped(wrap, out) if wrap else None
+    page = add_report(out)
+    written = {name: str(path.resolve()) for name, path in (("wrapped", wrapped), ("report", page)) if path}
     if as_json:
-        print_json(result.model_dump(mode="json") | ({"wrapped": str(wrapped)} if wrapped else {}))
+        print_json(result.model_dump(mode="json") | written)
         return
     print_notes(result.notes)
     print_result(result)
     if wrapped:
         click.echo(f"your pipeline with the component in it: {wrapped}")
+    if page:
+        click.echo(f"report for people: {page}")
 
 
 def _check_together(proposer: str, replay: Path | None) -> None:
