@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from autoindex_haystack.evaluation import PairedDifference
+from autoindex_haystack.evaluation.objective import objective_name
 from autoindex_haystack.files import atomic_file
 from autoindex_haystack.frozen import Certificate, outdated, read_certificate
-from autoindex_haystack.evaluation.objective import objective_name
 from autoindex_haystack.report.charts import growth_chart, pareto_chart, program_tree, progress_chart, summary
 from autoindex_haystack.report.heatmap import make_heatmap
 from autoindex_haystack.report.programs import Tried, read_programs
