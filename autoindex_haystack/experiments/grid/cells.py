@@ -15,7 +15,7 @@ from autoindex_haystack.collection import Collection, Split, load_collection, lo
 from autoindex_haystack.errors import RunError
 from autoindex_haystack.evaluation import Evaluation, QuerySet, evaluate
 from autoindex_haystack.evaluation.metrics import PerQuery
-from autoindex_haystack.experiments.grid.spec import CollectionSpec, Condition, ExperimentSpec
+from autoindex_haystack.experiments.grid.spec import CollectionSpec, Condition, ExperimentSpec, check_places
 from autoindex_haystack.files import atomic_file
 from autoindex_haystack.optimizer import SearchSettings, optimize
 from autoindex_haystack.proposers import Proposer
@@ -129,6 +129,7 @@ def run_experiment(
     :returns: The results of all cells, in their order.
     :raises AutoIndexError: If a collection, a program or a split cannot be used; finished cells are kept.
     """
+    check_places(spec)
     (folder / "cells").mkdir(parents=True, exist_ok=True)
     results = []
     loaded: tuple[CollectionSpec, Collection] | None = None

@@ -11,10 +11,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from autoindex_haystack.errors import RunError
 from autoindex_haystack.evaluation.evaluate import BUILTIN_PREFIX
+from autoindex_haystack.experiments.grid.complaints import complaint
 from autoindex_haystack.optimizer import SearchSettings
 from autoindex_haystack.program import BUILTIN_NAMES
 from autoindex_haystack.proposers.agents.settings import AgentSettings
-from autoindex_haystack.retrieval import BM25Settings
+from autoindex_haystack.retrieval import FOR_EVALUATION, BM25Settings, retriever_names
 
 _OWN_SETTINGS = ("seed", "bm25", "backend", "limits", "workers", "jobs", "isolation", "allowed_imports")
 """Search settings that are not a condition's: they belong to the cell, to the experiment or to the machine."""
@@ -119,6 +120,29 @@ class ExperimentSpec(BaseModel):
     backend: str = "bm25s"
     bm25: BM25Settings = BM25Settings()
 
+    @field_validator("seeds", "split_seeds")
+    @classmethod
+    def _different_seeds(cls, seeds: tuple[int, ...]) -> tuple[int, ...]:
+        if len(set(seeds)) < len(seeds):
+            msg = f"a seed stands twice in {list(seeds)}; name each once"
+            raise ValueError(msg)
+        return seeds
+
+    @model_validator(mode="after")
+    def _known_backend(self) -> Self:
+        kind = self.backend.partition(":")[0]
+        if kind not in retriever_names():
+            msg = f"backend must be one of {', '.join(retriever_names())}, but is {self.backend!r}"
+            raise ValueError(msg)
+        searching = next((condition.name for condition in self.conditions if not condition.program), None)
+        if kind in FOR_EVALUATION and searching:
+            msg = (
+                f"backend {self.backend!r} goes with programs alone, but condition {searching!r} is a search, and "
+                "programs are learned for BM25"
+            )
+            raise ValueError(msg)
+        return self
+
     @model_validator(mode="after")
     def _different_names(self) -> Self:
         labels = [collection.label for collection in self.collections], [c.name for c in self.conditions]
@@ -127,6 +151,15 @@ class ExperimentSpec(BaseModel):
                 msg = f"the name {repeated!r} stands twice; give each collection and condition a name of its own"
                 raise ValueError(msg)
         return self
+
+
+_MODELS: dict[str, type[BaseModel]] = {
+    "": ExperimentSpec,
+    "collections": CollectionSpec,
+    "conditions": Condition,
+    "agents": AgentSettings,
+    "bm25": BM25Settings,
+}
 
 
 def read_spec(path: Path) -> ExperimentSpec:
@@ -153,9 +186,7 @@ def read_spec(path: Path) -> ExperimentSpec:
             data["conditions"] = [one for condition in data["conditions"] for one in _expanded(condition)]
         spec = ExperimentSpec.model_validate(data)
     except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"])
-        msg = f"{path}: {place + ': ' if place else ''}{first['msg'].removeprefix('Value error, ')}"
+        msg = f"{path}: {complaint(error, data, _MODELS)}"
         raise RunError(msg) from error
     folder = path.resolve().parent
     return spec.model_copy(
@@ -164,6 +195,21 @@ def read_spec(path: Path) -> ExperimentSpec:
             "conditions": tuple(_found(one, folder) for one in spec.conditions),
         }
     )
+
+
+def check_places(spec: ExperimentSpec) -> None:
+    """See that what an experiment names is there, before its first cell is run.
+
+    :param spec: The experiment.
+    :raises RunError: If a collection or a split is missing.
+    """
+    for collection in spec.collections:
+        if not collection.path.is_dir():
+            msg = f"collection {collection.label!r}: path {collection.path} is no folder; name that of a collection"
+            raise RunError(msg)
+        if collection.split and not collection.split.exists():
+            msg = f"collection {collection.label!r}: split {collection.split} does not exist; see `autoindex split`"
+            raise RunError(msg)
 
 
 def _expanded(condition: Any) -> Iterator[Any]:
@@ -180,7 +226,7 @@ def _expanded(condition: Any) -> Iterator[Any]:
         msg = f"condition {condition.get('name')!r}: the list of {empty} is empty"
         raise RunError(msg)
     for values in itertools.product(*choices.values()):
-        made = {**condition, "search": dict(search)} if "search" in condition else dict(condition)
+        made = {**condition, "search": dict(search)} if search else dict(condition)
         for (part, name), value in zip(choices, values, strict=True):
             if name:
                 made[part][name] = value

@@ -3,7 +3,8 @@ from pathlib import Path
 import pytest
 
 from autoindex_haystack.errors import RunError
-from autoindex_haystack.experiments.grid import cells_of, read_spec
+from autoindex_haystack.experiments.grid import cells_of, read_spec, run_experiment
+from autoindex_haystack.retrieval import BM25Settings
 
 GOOD = """
 seeds = [0, 1]
@@ -67,9 +68,9 @@ def test_cells_are_all_combinations_and_fixed_programs_have_no_seed(read):
     ("text", "named"),
     [
         ("seeds = [", "is no TOML"),
-        ("seeds = [0]", "collections: Field required"),
-        (GOOD.replace("[0, 1]", "[]", 1), "seeds: "),
-        (GOOD + 'more = "x"', r"conditions\.2\.more"),
+        ("seeds = [0]", "collections is missing"),
+        (GOOD.replace("[0, 1]", "[]", 1), "seeds must name one at least, but is"),
+        (GOOD + 'more = "x"', "condition 'learned/5', more is no key here; there are name, program, proposer"),
         (
             GOOD.replace("candidates = 4", "candidate = 4"),
             "'candidate' is no setting of a search; there are iterations",
@@ -84,7 +85,29 @@ def test_cells_are_all_combinations_and_fixed_programs_have_no_seed(read):
         (GOOD + 'model = "m"', "has the built-in proposer, so model"),
         (GOOD.replace("mine.py", "missing.py"), r"missing\.py does not exist"),
         (GOOD.replace("builtin:full_document", "builtin:nope"), "there is no builtin:nope; there are builtin:"),
-        (GOOD.replace('name = "learned"', ""), "name: Field required"),
+        (GOOD.replace('name = "learned"', ""), "condition 3, name is missing"),
+        (
+            GOOD.replace('name = "NPL"', 'nme = "NPL"'),
+            "collection 'deep/npl', nme is no key here; there are path, name, ",
+        ),
+        (GOOD.replace('path = "cranfield"', "path = 3"), "collection 1, path must be a path, but is 3"),
+        (GOOD + 'proposer = "agent"', "proposer must be 'builtin', 'agents' or 'both', but is 'agent'"),
+        (
+            GOOD + 'proposer = "agents"\nmodel = "m"\nagents = { condition = "no" }',
+            "'learned/5', agents.condition must be 'full', 'no-history', 'no-analysis' or 'one-shot', but is 'no'",
+        ),
+        (
+            GOOD + 'proposer = "agents"\nmodel = "m"\nagents = { steps = 2 }',
+            r"agents\.steps is no key here; there are condition, analysis_steps",
+        ),
+        (GOOD.replace("{ iterations = [5, 10], candidates = 4 }", "3"), "'learned', search must be a table"),
+        ('backend = "solr"' + GOOD, "backend must be one of bm25s, dense, hybrid, lucene, but is 'solr'"),
+        ('backend = "hybrid:x"' + GOOD, "'hybrid:x' goes with programs alone, but condition 'learned/5' is a search"),
+        ("bm25 = { k = 1 }" + GOOD, r"bm25\.k is no key here; there are k1, b, analyzer"),
+        ('bm25 = { analyzer = "x" }' + GOOD, r"bm25\.analyzer: unknown analyzer 'x'; known: bm25s"),
+        (GOOD.replace("[0, 1]", "[1.5]", 1), r"seeds\.0 must be a whole number, but is 1\.5"),
+        (GOOD.replace("[0, 1]", "[0, 0]", 1), r"a seed stands twice in \[0, 0\]"),
+        (GOOD.replace("seeds = [0, 1]", "seed = [0, 1]", 1), "seed is no key here; there are name, collections"),
         (GOOD.replace('"NPL"', '"cranfield"'), "the name 'cranfield' stands twice"),
         (GOOD.replace('program = "mine.py"', 'program = "mine.py"\nmodel = "m"'), "'mine' has a program, so it has no"),
     ],
@@ -94,9 +117,31 @@ def test_a_wrong_entry_is_named(read, text, named):
         read(text)
 
 
+def test_a_missing_collection_or_split_is_named_before_any_cell_is_run(read, tmp_path):
+    spec = read(GOOD)
+    with pytest.raises(RunError, match=r"collection 'cranfield': path .*cranfield is no folder"):
+        run_experiment(spec, tmp_path / "out")
+    for collection in spec.collections:
+        collection.path.mkdir(parents=True)
+    with pytest.raises(RunError, match=r"collection 'NPL': split .*npl\.json does not exist"):
+        run_experiment(spec, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(RunError, match=r"nowhere\.toml cannot be read"):
         read_spec(tmp_path / "nowhere.toml")
+
+
+def test_the_table_of_the_readme_is_of_searches_with_the_defaults(monkeypatch):
+    checkout = Path(__file__).resolve().parents[3]
+    monkeypatch.syspath_prepend(checkout / "benchmarks")
+    from commands import COLLECTIONS
+
+    spec = read_spec(checkout / "examples" / "readme_table.toml")
+    assert tuple(collection.label for collection in spec.collections) == COLLECTIONS
+    [learned] = [condition for condition in spec.conditions if not condition.program]
+    assert (learned.proposer, learned.search, spec.backend, spec.bm25) == ("builtin", {}, "bm25s", BM25Settings())
 
 
 @pytest.mark.parametrize("name", ["readme_table", "paper_grid"])
