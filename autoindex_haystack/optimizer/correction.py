@@ -21,7 +21,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autoindex_haystack.evaluation import SMOOTH_RECALL, Evaluation
-from autoindex_haystack.evaluation.objective import Objective, evidence_differences, objective_differences
+from autoindex_haystack.evaluation.objective import (
+    Objective,
+    evidence_differences,
+    objective_differences,
+    objective_name,
+)
 from autoindex_haystack.optimizer.acceptance import Verdict
 from autoindex_haystack.optimizer.luck import ALPHA, spent
 from autoindex_haystack.optimizer.settings import SearchSettings
@@ -46,6 +51,17 @@ def few_queries_note(queries: int, detectable: float) -> str | None:
         f"{counted(queries, 'validation query is', 'validation queries are')} few and can show {shown}; with "
         f"{FEW_QUERIES} or more, smaller gains can be told from luck."
     )
+
+
+def nothing_left_note(iteration: int, objective: Objective) -> str:
+    """Say that a search has ended as nothing is left to gain.
+
+    :param iteration: The iteration that it did not begin.
+    :param objective: What it maximized.
+    :returns: A sentence.
+    """
+    ended = "There was nothing to search for" if iteration == 1 else f"The search ended before iteration {iteration}"
+    return f"{ended}: the {objective_name(objective)} on the validation queries is 1, so that nothing is left to gain."
 
 
 _SPREAD = 0.4

@@ -12,7 +12,7 @@ from autoindex_haystack.evaluation import Evaluator, resolve_program
 from autoindex_haystack.evaluation.objective import objective_value
 from autoindex_haystack.files import refuse_existing, remove, replaced_at_the_end
 from autoindex_haystack.frozen import FrozenComponent
-from autoindex_haystack.optimizer.correction import detectable_gain, few_queries_note
+from autoindex_haystack.optimizer.correction import detectable_gain, few_queries_note, nothing_left_note
 from autoindex_haystack.optimizer.events import (
     BaselineEvaluated,
     IterationEnded,
@@ -173,7 +173,8 @@ class Search:
         evaluation = self._trials.evaluate(baseline, "baseline")
         self._standing = standing = Standing.at_first(baseline, evaluation)
         standing.detectable = detectable_gain(evaluation, self._settings)
-        if note := few_queries_note(len(evaluation.scores), standing.detectable):
+        nothing_left = 1.0 - objective_value(evaluation.metrics, self._settings.objective) < self._settings.tolerance
+        if not nothing_left and (note := few_queries_note(len(evaluation.scores), standing.detectable)):
             standing.notes.append(note)
         self._listen(BaselineEvaluated(evaluation, standing.detectable))
         if program is not None and program.sha256 != baseline.sha256:
@@ -201,7 +202,9 @@ class Search:
         began = time.monotonic()
         for iteration in range(1, settings.iterations + 1):
             if 1.0 - self._objective() < settings.tolerance:
-                break  # Nothing is left to find: no candidate could count as an improvement.
+                # No candidate could count as an improvement.
+                standing.notes.append(nothing_left_note(iteration, settings.objective))
+                break
             try:
                 decision = rounds.play(iteration)
             except SearchEnded as ended:

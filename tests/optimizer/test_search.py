@@ -301,6 +301,8 @@ def test_a_search_ends_when_every_relevant_document_is_found(collection, tmp_pat
     result, events = search(every, tmp_path / "all", Scripted([SAME], [SAME], [SAME]), iterations=3)
     assert result.baseline.validation["recall@100"] == 1
     assert sum(isinstance(event, IterationEnded) for event in events) == 0
+    assert "There was nothing to search for: the Recall@100 on the validation queries is 1" in result.notes[-1]
+    assert result.program_sha256 == builtin_program("full_document").sha256
 
 
 def test_a_baseline_that_fails_leaves_no_run_folder(collection, tmp_path):
