@@ -54,3 +54,11 @@ def test_the_benchmark_of_the_preprocessor_tells_what_haystack_leaves_of_the_spe
     for row in found["programs"]:
         assert 0 < row["highest_ratio"] < 1
         assert row["component_ratio"] > 0 < row["pipeline_ratio"]
+
+
+def test_the_benchmark_of_null_runs_does_whole_runs_on_judgments_drawn_by_chance():
+    given = ["--collection", KITCHEN.name, "--documents", "12", "--queries", "4", "--times", "1"]
+    command = [sys.executable, "benchmarks/null_runs.py", str(KITCHEN.parent), *given]
+    done = subprocess.run(command, cwd=KITCHEN.parents[2], capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1].startswith("| kitchen | 4 | 1 | ")
