@@ -30,9 +30,9 @@ from autoindex_haystack.optimizer.selection import compare
 from autoindex_haystack.program import builtin_program, check_source
 from autoindex_haystack.proposers import Candidate, CollectionView, Outcome, ProposerState
 from autoindex_haystack.proposers.builtin import BuiltinProposer
-from autoindex_haystack.proposers.builtin.forecast import load_trusted
 from autoindex_haystack.proposers.builtin.reading import read_recipe
 from autoindex_haystack.proposers.builtin.recipe import Recipe
+from autoindex_haystack.proposers.builtin.trusted import load_trusted
 from autoindex_haystack.retrieval import BM25Settings, ChunkTable
 
 EVERYWHERE = "everywhereword"

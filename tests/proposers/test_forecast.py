@@ -5,9 +5,10 @@ import pytest
 from autoindex_haystack.program import Program, builtin_program
 from autoindex_haystack.proposers import Candidate, Outcome, ProposerState
 from autoindex_haystack.proposers.builtin import BuiltinProposer, pool
-from autoindex_haystack.proposers.builtin.forecast import Forecaster, is_plain, load_trusted
+from autoindex_haystack.proposers.builtin.forecast import Forecaster
 from autoindex_haystack.proposers.builtin.recipe import Recipe, Step
 from autoindex_haystack.proposers.builtin.render import render
+from autoindex_haystack.proposers.builtin.trusted import is_plain, load_trusted
 
 FORMS = Step.of("word_forms", documents=3, most=4, once=False, related=False)
 PASSAGES = Step.of("passages", words=10)

@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 
 from autoindex_haystack.collection import Document
 from autoindex_haystack.program import Program, check_source
-from autoindex_haystack.proposers.builtin.forecast import load_trusted
 from autoindex_haystack.proposers.builtin.library import ORDER, TRANSFORMS, compose, without
 from autoindex_haystack.proposers.builtin.profile import HEADINGS, SPLITTERS
 from autoindex_haystack.proposers.builtin.reading import read_recipe
 from autoindex_haystack.proposers.builtin.recipe import Recipe, Step, literal
 from autoindex_haystack.proposers.builtin.render import _SHARED, _definitions, render
 from autoindex_haystack.proposers.builtin.transforms import fields, word_forms
+from autoindex_haystack.proposers.builtin.trusted import load_trusted
 from autoindex_haystack.retrieval.porter import porter_stem
 from autoindex_haystack.sandbox import DocumentFile, ProgramRunner, check_stability
 

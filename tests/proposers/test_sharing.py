@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from autoindex_haystack.program import what_calibrate_reaches
-from autoindex_haystack.proposers.builtin.forecast import load_trusted
 from autoindex_haystack.proposers.builtin.library import PREPARED, TRANSFORMS, compose
 from autoindex_haystack.proposers.builtin.recipe import Recipe
 from autoindex_haystack.proposers.builtin.render import render
+from autoindex_haystack.proposers.builtin.trusted import load_trusted
 
 from .test_render import DOCUMENTS, STEPS
 

@@ -6,11 +6,8 @@ functions run here, in this process; what anyone else wrote never does.
 """
 
 import logging
-import re
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -19,23 +16,14 @@ from numpy.typing import NDArray
 from autoindex_haystack.collection import Document
 from autoindex_haystack.evaluation.diagnosis import Diagnosis
 from autoindex_haystack.evaluation.metrics import DEPTH
-from autoindex_haystack.program import BasePreprocessor
 from autoindex_haystack.proposers.base import CollectionView
-from autoindex_haystack.proposers.builtin.library import TRANSFORMS
-from autoindex_haystack.proposers.builtin.pool import Pool, draw_pool
+from autoindex_haystack.proposers.builtin.counting import TermCounter
+from autoindex_haystack.proposers.builtin.learning import Learning, expressions
+from autoindex_haystack.proposers.builtin.pool import Pool, PooledQuery, draw_pool
 from autoindex_haystack.proposers.builtin.recipe import Recipe
-from autoindex_haystack.proposers.builtin.render import render
-from autoindex_haystack.retrieval.analyzers import tokenize
+from autoindex_haystack.proposers.builtin.trusted import load_trusted
 
 logger = logging.getLogger(__name__)
-
-_CALIBRATED_ON = 6_000_000
-"""Characters of the corpus from which a forecast learns what a program would learn from all of it."""
-
-_LARGEST = 1_000
-"""Numbers in a recipe beyond this are not ours."""
-
-_PLAIN = re.compile(r"[^()\[\]{}'\"\\\n=;]*")
 
 _TOP = 10
 """Ranks that nDCG@10 looks at."""
@@ -116,6 +104,16 @@ class _Relevant:
         query, weight, grade, missed = zip(*rows, strict=True) if rows else ((), (), (), ())
         return cls(np.array(query, np.int64), np.array(weight), np.array(grade, np.float64), np.array(missed, bool))
 
+    def ideal_dcg(self, queries: int) -> NDArray[np.float64]:
+        """Returns float64, shape (queries,): the discounted gain of each query's best possible ranking."""
+        best = np.zeros(queries)
+        for i in range(queries):
+            mine = self.query == i
+            ideal = np.repeat(self.grade[mine], np.rint(self.weight[mine]).astype(np.int64))
+            ideal = np.sort(ideal)[::-1][:_TOP]
+            best[i] = (ideal / np.log2(np.arange(2, len(ideal) + 2))).sum()
+        return best
+
 
 class Forecaster:
     """Forecasts recipes against the incumbent's recipe.
@@ -125,6 +123,7 @@ class Forecaster:
     :param incumbent: The incumbent's recipe.
     :param state: What the incumbent learned from the whole corpus.
     :param seed: Seed of the pool.
+    :param learning: Learns from a sample of the corpus, and may have done so for another incumbent.
     """
 
     def __init__(
@@ -134,18 +133,24 @@ class Forecaster:
         incumbent: Recipe,
         state: Mapping[str, Any],
         seed: int,
+        learning: Learning | None = None,
     ) -> None:
         self._view = view
+        self._learning = learning or Learning(view.documents)
         self._index = diagnosis.postings
         self._pool = draw_pool(view, diagnosis, seed)
         # What is learned hardly depends on the other steps, so it is kept by the expression that learns it.
-        self._learned = {learn: state[name] for name, learn in _learns(incumbent).items() if name in state}
+        self._learned = {learn: state[name] for name, learn in expressions(incumbent).items() if name in state}
         self._known: dict[Recipe, Forecast | None] = {}
         self._documents = [view.documents[number] for number in self._pool.documents]
         self._place = {number: i for i, number in enumerate(self._pool.documents)}
         self._sampled = np.array([self._place[number] for number in self._pool.sample], np.int64)
         self._relevant = _Relevant.of(self._pool)
+        self._counter = TermCounter(self._pool.terms, view.analyzer)
+        self._ideal = self._relevant.ideal_dcg(len(self._pool.queries))
+        self._scored = [self._places(query) for query in self._pool.queries]
         self._before = self._represent(incumbent)
+        self._counts_before = self._inside(self._before)
         self._ranks = self._rank(self._before)
 
     def forecast(self, recipe: Recipe) -> Forecast | None:
@@ -186,13 +191,7 @@ class Forecaster:
         relevant = self._relevant
         gains = np.where(ranks <= _TOP, relevant.weight * relevant.grade / np.log2(np.minimum(ranks, _TOP) + 1), 0.0)
         found = self._by_query(gains)
-        best = np.zeros(len(found))
-        for i in range(len(best)):
-            mine = relevant.query == i
-            ideal = np.repeat(relevant.grade[mine], np.rint(relevant.weight[mine]).astype(np.int64))
-            ideal = np.sort(ideal)[::-1][:_TOP]
-            best[i] = (ideal / np.log2(np.arange(2, len(ideal) + 2))).sum()
-        return float((found / best).mean()) if len(found) else 0.0
+        return float((found / self._ideal).mean()) if len(found) else 0.0
 
     def _by_query(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.bincount(self._relevant.query, values, len(self._pool.queries)).astype(np.float64)
@@ -200,40 +199,30 @@ class Forecaster:
     def _represent(self, recipe: Recipe) -> _Pieces:
         """Run a recipe's program on the documents of the pool and count."""
         program = load_trusted(recipe)
-        program.state = self._learn(recipe, program)
-        terms, analyzer = self._pool.terms, self._view.analyzer
+        program.state = self._learn(recipe)
         starts, digest = [0], 0
         lengths: list[int] = []
-        found: dict[str, tuple[list[int], list[int]]] = {term: ([], []) for term in terms}
+        found: dict[str, tuple[list[int], list[int]]] = {term: ([], []) for term in self._pool.terms}
         for number, document in zip(self._pool.documents, self._documents, strict=True):
             chunks = program.preprocess([Document(str(number), document.text, dict(document.metadata))])
             for chunk in chunks:
-                tokens = tokenize(chunk.text, analyzer)
-                for term, count in Counter(filter(terms.__contains__, tokens)).items():
+                length, counts = self._counter.count(chunk.text)
+                for term, count in counts.items():
                     found[term][0].append(len(lengths))
                     found[term][1].append(count)
-                lengths.append(len(tokens))
+                lengths.append(length)
             starts.append(len(lengths))
             digest ^= hash((number, *(chunk.text for chunk in chunks)))
         postings = {t: (np.array(c, np.int64), np.array(f, np.float64)) for t, (c, f) in found.items() if c}
         return _Pieces(np.array(starts, np.int64), np.array(lengths, np.float64), postings, digest)
 
-    def _learn(self, recipe: Recipe, program: BasePreprocessor) -> dict[str, Any]:
+    def _learn(self, recipe: Recipe) -> dict[str, Any]:
         """Returns what a recipe's program would learn: from the incumbent where that learned the same, else anew."""
-        learns = _learns(recipe)
-        if any(expression not in self._learned for expression in learns.values()):
-            found = program.calibrate(self._calibration)
-            for name, expression in learns.items():
-                self._learned.setdefault(expression, found[name])
+        learns = expressions(recipe)
+        for name, expression in learns.items():
+            if expression not in self._learned:
+                self._learned[expression] = self._learning.learn(recipe, name)
         return {name: self._learned[expression] for name, expression in learns.items()}
-
-    @cached_property
-    def _calibration(self) -> list[Document]:
-        """The sample of the corpus that stands for all of it."""
-        documents = self._view.documents
-        size = sum(len(document.text) for document in documents)
-        step = max(1, -(-size // _CALIBRATED_ON))
-        return list(documents[::step])
 
     def _rank(self, pieces: _Pieces) -> NDArray[np.float64]:
         """Returns the estimated rank of each relevant document; infinite for one that shares no term."""
@@ -250,19 +239,23 @@ class Forecaster:
         }
         ranks = np.full(len(self._relevant.query), np.inf)
         done = 0
-        for query in self._pool.queries:
+        for query, (places, weights) in zip(self._pool.queries, self._scored, strict=True):
             scores = np.zeros(len(norms))
             for term in query.terms:
                 if term in parts:
                     scores[pieces.postings[term][0]] += parts[term]
-            numbers = [number for number, *_ in query.relevant] + [number for number, _ in query.rivals]
-            best = self._best(pieces, scores)[[self._place[number] for number in numbers]]
-            weights = np.array([*(weight for _, weight, _ in query.relevant), *(weight for _, weight in query.rivals)])
+            best = self._best(pieces, scores)[places]
             for own in best[: len(query.relevant)]:
                 if own > 0:
                     ranks[done] = 1 + weights[best > own].sum() + 0.5 * (weights[best == own].sum() - 1)
                 done += 1
         return ranks
+
+    def _places(self, query: PooledQuery) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Where the documents that are scored for a query stand in the pool, relevant ones first; their weights."""
+        numbers = [number for number, *_ in query.relevant] + [number for number, _ in query.rivals]
+        weights = [weight for _, weight, _ in query.relevant] + [weight for _, weight in query.rivals]
+        return np.array([self._place[number] for number in numbers], np.int64), np.array(weights)
 
     @staticmethod
     def _best(pieces: _Pieces, scores: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -282,17 +275,22 @@ class Forecaster:
         totals = np.r_[0.0, np.cumsum(pieces.lengths)][pieces.starts]
         return float(np.diff(totals)[self._sampled].sum())
 
-    def _frequencies(self, pieces: _Pieces, chunks: float) -> dict[str, float]:
-        """In how many chunks each term stands: what the index says, changed as the sample changes."""
+    def _inside(self, pieces: _Pieces) -> dict[str, float]:
+        """In how many chunks of the sample each term stands."""
         sampled = np.zeros(len(pieces.starts) - 1, bool)
         sampled[self._sampled] = True
+        inside = np.repeat(sampled, np.diff(pieces.starts))
+        return {term: float(inside[chunks].sum()) for term, (chunks, _) in pieces.postings.items()}
+
+    def _frequencies(self, pieces: _Pieces, chunks: float) -> dict[str, float]:
+        """In how many chunks each term stands: what the index says, changed as the sample changes."""
         each = self._index.chunks / max(1.0, self._rows(self._before))
         starts, vocabulary = self._index.postings.starts, self._index.postings.vocabulary
         found = {}
-        for term in pieces.postings:
+        for term, then in self._inside(pieces).items():
             number = vocabulary.get(term)
             known = 0 if number is None else int(starts[number + 1] - starts[number])
-            then, now = _inside(pieces, term, sampled), _inside(self._before, term, sampled)
+            now = self._counts_before.get(term, 0.0)
             if self._pool.whole:
                 frequency = then
             elif now >= _ENOUGH:
@@ -301,55 +299,3 @@ class Forecaster:
                 frequency = known + each * (then - now)
             found[term] = min(max(frequency, 1.0), chunks)
         return found
-
-
-def _inside(pieces: _Pieces, term: str, sampled: NDArray[np.bool_]) -> float:
-    """How many chunks of the sample have a term."""
-    if term not in pieces.postings:
-        return 0.0
-    owners = np.searchsorted(pieces.starts, pieces.postings[term][0], side="right") - 1
-    return float(sampled[owners].sum())
-
-
-def load_trusted(recipe: Recipe) -> BasePreprocessor:
-    """Make the object of a recipe's program, in this process.
-
-    :param recipe: A recipe of the library's transforms.
-    :returns: The object.
-    :raises ValueError: If a value of the recipe is not of the kind that the library's own moves have.
-    """
-    if not is_plain(recipe):
-        msg = "the recipe holds values that are not the library's own"
-        raise ValueError(msg)
-    namespace: dict[str, Any] = {"__name__": "recipe"}
-    exec(compile(render(recipe), "<recipe>", "exec"), namespace)  # Our own functions with plain values.
-    made = namespace["Preprocessor"]()
-    assert isinstance(made, BasePreprocessor)
-    return made
-
-
-def is_plain(recipe: Recipe) -> bool:
-    """Whether a recipe holds only known transforms with small numbers and plain names, and nobody else's program."""
-    return not recipe.base and all(step.transform in TRANSFORMS and _plain(step.values) for step in recipe.steps)
-
-
-def _plain(value: Any) -> bool:
-    match value:
-        case dict():
-            return all(_plain(key) and _plain(item) for key, item in value.items())
-        case list():
-            return all(_plain(item) for item in value)
-        case str():
-            return _PLAIN.fullmatch(value) is not None
-        case bool() | None:
-            return True
-        case int() | float():
-            return 0 <= value <= _LARGEST
-        case _:
-            return False
-
-
-def _learns(recipe: Recipe) -> dict[str, str]:
-    """The expressions by which a recipe's program learns, by their key in the state."""
-    steps = [(TRANSFORMS[step.transform], step.values) for step in recipe.steps]
-    return {key: text for t, values in steps for key, text in t.learn(t.complete(values)).items()}

@@ -14,7 +14,8 @@ from autoindex_haystack.program import Program
 from autoindex_haystack.proposers.base import Candidate, Outcome, ProposerState
 from autoindex_haystack.proposers.builtin.contrast import Contrast, contrast_documents
 from autoindex_haystack.proposers.builtin.experience import Experience
-from autoindex_haystack.proposers.builtin.forecast import Forecaster, is_plain
+from autoindex_haystack.proposers.builtin.forecast import Forecaster
+from autoindex_haystack.proposers.builtin.learning import Learning
 from autoindex_haystack.proposers.builtin.library import compose
 from autoindex_haystack.proposers.builtin.moves import Move, moves
 from autoindex_haystack.proposers.builtin.plans import (
@@ -36,6 +37,7 @@ from autoindex_haystack.proposers.builtin.reading import read_recipe
 from autoindex_haystack.proposers.builtin.recipe import Recipe, Step
 from autoindex_haystack.proposers.builtin.render import render
 from autoindex_haystack.proposers.builtin.start import fitting, starting_point
+from autoindex_haystack.proposers.builtin.trusted import is_plain
 
 _FORECAST = 24
 """Moves that are forecast, those with the most promising evidence; the others are judged by that alone."""
@@ -149,7 +151,8 @@ class BuiltinProposer:
                 diagnosis = state.diagnosis()
             except (ProgramError, SandboxError):
                 return None  # The incumbent fails when it is run again; evidence without it must do.
-            made = Forecaster(state.collection, diagnosis, incumbent, state.evaluation.state, state.seed)
+            learning = _learning(_Documents(state.collection.documents))
+            made = Forecaster(state.collection, diagnosis, incumbent, state.evaluation.state, state.seed, learning)
             self._forecaster = key, made
         return self._forecaster[1]
 
@@ -247,6 +250,11 @@ class _Documents:
 def _key(state: ProposerState) -> tuple[object, ...]:
     """What evidence about the incumbent depends on."""
     return (_Documents(state.collection.documents), state.incumbent.sha256, state.seed, *state.collection.queries)
+
+
+@lru_cache(maxsize=1)
+def _learning(documents: _Documents) -> Learning:
+    return Learning(documents.documents)
 
 
 @lru_cache(maxsize=1)
