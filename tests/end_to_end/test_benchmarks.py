@@ -1,10 +1,14 @@
 """Benchmarks run as their first lines say, and print what others read."""
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+
+from autoindex_haystack import optimize
+from autoindex_haystack.optimizer import SearchSettings
 
 KITCHEN = Path(__file__).with_name("kitchen")
 
@@ -62,3 +66,30 @@ def test_the_benchmark_of_null_runs_does_whole_runs_on_judgments_drawn_by_chance
     done = subprocess.run(command, cwd=KITCHEN.parents[2], capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[-1].startswith("| kitchen | 4 | 1 | ")
+
+
+def made(script: str, *arguments: object) -> str:
+    """The table that a benchmark prints."""
+    command = [sys.executable, f"benchmarks/{script}.py", *map(str, arguments)]
+    done = subprocess.run(command, cwd=KITCHEN.parents[2], capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_programs_are_transferred_and_ranked_by_synthetic_queries(tmp_path: Path) -> None:
+    for name in ("kitchen", "pantry"):
+        shutil.copytree(KITCHEN, tmp_path / "datasets" / name)
+    settings = SearchSettings(iterations=0)
+    start = KITCHEN.parents[2] / "autoindex_haystack" / "program" / "builtin" / "passages.py"
+    optimize(tmp_path / "datasets" / "pantry", tmp_path / "runs" / "pantry-0", settings=settings, start=start)
+    common = (tmp_path / "datasets", "--runs", tmp_path / "runs", "--collection", "kitchen")
+    learned = ("--learned-on", "pantry", "--iterations", 0)
+    first = made("transfer", *common, *learned, "--results", tmp_path / "transfer")
+    assert "| learned on | kitchen | mean |" in first
+    assert "| pantry | +" in first or "| pantry | -" in first
+    # What is there is not made again.
+    shutil.rmtree(tmp_path / "runs" / "pantry-0" / "frozen")
+    assert made("transfer", *common, *learned, "--results", tmp_path / "transfer") == first
+    optimize(tmp_path / "datasets" / "pantry", tmp_path / "runs" / "other-0", settings=settings)
+    ranked = made("synthetic", *common, "--learned", "other-0", "--results", tmp_path / "synthetic", "--number", 10)
+    assert [line.split(" | ")[0] for line in ranked.splitlines()[2:4]] == ["| kitchen"] * 2
