@@ -8,6 +8,7 @@ ARGS ?=
 PIP = -m pip -qq --disable-pip-version-check
 INSTALL = $(PIP) install --no-compile --prefer-binary
 READY = .venv/.ready
+ENGINES = .venv/.engines
 LINT_READY = .venv-lint/.ready
 
 # The whole of Pyserini is large, so all checkouts share one. Its name tells the pins: another one is made when they change.
@@ -66,7 +67,13 @@ demo: $(READY) ## learn, freeze, index and search on the Python documentation
 test: $(READY) ## run the tests (without those marked full)
 	@.venv/bin/python -m pytest -n $(WORKERS) --dist loadfile -m "not full" $(ARGS)
 
-test-full: $(READY) ## run the slow tests: all collections, own environments
+# Ray and Spark take their time to install, and only slow tests need them.
+$(ENGINES): $(READY)
+	@echo "Installing Ray and Spark into .venv ..."
+	@.venv/bin/python $(INSTALL) --constraint constraints.txt --group engines
+	@touch $@
+
+test-full: $(READY) $(ENGINES) ## run the slow tests: all collections, own environments
 	@.venv/bin/python -m pytest -n $(WORKERS) --dist loadfile -m full $(ARGS)
 
 lint: $(LINT_READY) ## check style, format and the rules of who imports whom

@@ -46,6 +46,7 @@ class LuceneIndex(Index):
     """
 
     backend: ClassVar[str] = "lucene"
+    joins_parts: ClassVar[bool] = True
 
     def __init__(
         self,
@@ -90,9 +91,40 @@ class LuceneIndex(Index):
             raise
 
     @classmethod
+    def build_part(cls, chunks: ChunkTable, settings: BM25Settings, folder: Path, first: int) -> None:
+        enter()
+        header = _header(settings, len(chunks), first)
+        with index_folder(folder, header, chunks.documents, chunks.document_ids) as unfinished:
+            _write(chunks, settings, unfinished / _LUCENE, first)
+
+    @classmethod
+    def merge(cls, parts: Sequence[Path], folder: Path) -> None:
+        enter()
+        owners: list[NDArray[np.int64]] = []
+        ids: list[str] = []
+        chunks, settings = 0, None
+        for part in parts:
+            header, documents, document_ids = read_index(part, cls.backend)
+            settings = settings or header.settings
+            if header.settings != settings or header.first != chunks:
+                msg = f"{part} is no part of the same index as those before it; build the parts anew"
+                raise BackendError(msg)
+            owners.append(documents + len(ids))
+            ids += document_ids
+            chunks += header.chunks
+        if settings is None:
+            msg = "an index needs at least one part"
+            raise BackendError(msg)
+        with (
+            index_folder(folder, _header(settings, chunks), np.concatenate(owners), ids) as unfinished,
+            LuceneWriter(unfinished / _LUCENE, settings) as writer,
+        ):
+            writer.add_folders([part / _LUCENE for part in parts])
+
+    @classmethod
     def load(cls, folder: Path) -> "LuceneIndex":
         header, documents, ids = read_index(folder, cls.backend)
-        return cls._open(folder, header.settings, documents, ids)
+        return cls._open(folder, header.settings, documents, ids, first=header.first)
 
     @classmethod
     def open_foreign(cls, folder: Path, settings: BM25Settings) -> "LuceneIndex":
@@ -128,11 +160,13 @@ class LuceneIndex(Index):
         documents: NDArray[np.int64],
         document_ids: Sequence[str],
         temporary: ScratchFolder | None = None,
+        first: int = 0,
     ) -> "LuceneIndex":
         reader = LuceneReader(folder / _LUCENE)
         ordinals = reader.numbers(ORDINAL)
         if ordinals is None:
             ordinals = number_chunks(reader).ordinals
+        ordinals = ordinals - first
         if len(ordinals) != len(documents):
             reader.close()
             msg = f"the index in {folder} is damaged: {len(documents)} chunks are stated, Lucene has another number"
@@ -190,23 +224,24 @@ class LuceneIndex(Index):
             raise BackendError(msg)
 
 
-def _header(settings: BM25Settings, chunks: int) -> IndexHeader:
+def _header(settings: BM25Settings, chunks: int, first: int = 0) -> IndexHeader:
     return IndexHeader(
         format_version=FORMAT_VERSION,
         backend=LuceneIndex.backend,
         settings=settings,
         chunks=chunks,
+        first=first,
         versions={**versions(), "autoindex-haystack": version("autoindex-haystack")},
     )
 
 
-def _write(chunks: ChunkTable, settings: BM25Settings, folder: Path) -> None:
+def _write(chunks: ChunkTable, settings: BM25Settings, folder: Path, first: int = 0) -> None:
     prepare = lucene_analyzer(settings.analyzer).prepare
     ids = chunks.chunk_ids()
     with LuceneWriter(folder, settings) as writer:
 
         def stage(start: int, end: int) -> Callable[[], None]:
-            return writer.adding(ids[start:end], list(map(prepare, chunks.texts[start:end])), start)
+            return writer.adding(ids[start:end], list(map(prepare, chunks.texts[start:end])), first + start)
 
         in_batches(chunks.texts, stage)
 

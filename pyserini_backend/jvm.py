@@ -136,13 +136,14 @@ def heap_bytes() -> int:
 
 def versions() -> dict[str, str]:
     """Returns the versions of Pyserini, Anserini, Lucene and Java in use; starts the JVM."""
-    lucene = java_class("org.apache.lucene.util.Version").LATEST.toString()
-    java = java_class("java.lang.System").getProperty("java.version")
+    with java("the versions of Lucene and Java cannot be read"):
+        lucene = java_class("org.apache.lucene.util.Version").LATEST.toString()
+        runtime = java_class("java.lang.System").getProperty("java.version")
     try:
         pyserini, anserini = version("pyserini"), jar_version(find_jar())
     except (PackageNotFoundError, BackendError):  # Someone else gave the class path.
         pyserini = anserini = "unknown"
-    return {"pyserini": pyserini, "anserini": anserini, "lucene": lucene, "java": java}
+    return {"pyserini": pyserini, "anserini": anserini, "lucene": lucene, "java": runtime}
 
 
 _FORKED = (

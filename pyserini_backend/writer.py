@@ -109,6 +109,19 @@ class LuceneWriter:
         for segment in segments:
             self._call(segment)
 
+    def add_folders(self, folders: Sequence[Path]) -> None:
+        """Add all chunks of other indexes as they are: their files are copied.
+
+        :param folders: The folders of their Lucene files.
+        :raises BackendError: If one of them cannot be read, or Lucene cannot write.
+        """
+        with java(self._failure):
+            add = handles.method("IndexWriter", "addIndexes", "long", "Directory[]").bindTo(self._writer)
+            add = handles.collected(add, "Directory[]")
+            copies = [add.bindTo(open_directory(folder)) for folder in folders]
+        for copy in copies:
+            self._call(copy)
+
     def merge(self) -> None:
         """Merge all segments into one."""
         with java(self._failure):

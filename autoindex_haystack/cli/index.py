@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from autoindex_haystack.cli import options
+from autoindex_haystack.cli.blocks import Blocks, blocks_options, index_in_blocks
 from autoindex_haystack.cli.output import Progress, print_json, progress
 from autoindex_haystack.cli.places import check_outputs
 from autoindex_haystack.cli.stores import COMPONENT
@@ -24,8 +25,10 @@ if TYPE_CHECKING:
     "index",
     "autoindex index my_collection --component my_run/frozen --out my_index",
     "autoindex index corpus.jsonl.gz --program builtin:passages --backend lucene --out my_index",
+    "autoindex index 's3://bucket/part-*.parquet' --component my_run/frozen --engine ray --backend lucene \\\n"
+    "      --out s3://bucket/index",
 )
-@click.argument("corpus", type=click.Path(path_type=Path))
+@click.argument("corpora", metavar="CORPUS...", nargs=-1, required=True)
 @click.option(
     "--component",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
@@ -39,7 +42,8 @@ if TYPE_CHECKING:
     help="A program instead: it calibrates on CORPUS and is frozen into INDEX. [default: builtin:full_document]",
 )
 @options.backend_option
-@click.option("--out", required=True, type=click.Path(path_type=Path), metavar="INDEX", help="The folder to write.")
+@click.option("--out", required=True, metavar="INDEX", help="The folder to write; with --engine also a URL.")
+@blocks_options
 @options.bm25_options()
 @options.metadata_fields_option
 @options.allow_import_option
@@ -49,11 +53,12 @@ if TYPE_CHECKING:
 @options.force_option
 @options.json_option
 def command(
-    corpus: Path,
+    corpora: tuple[str, ...],
     component: Path | None,
     program: str | None,
     backend: str,
-    out: Path,
+    out: str,
+    blocks: Blocks | None,
     bm25: "Callable[[BM25Settings | None], BM25Settings]",
     metadata_fields: tuple[str, ...],
     allowed_imports: tuple[str, ...],
@@ -67,19 +72,51 @@ def command(
 
     CORPUS is a file such as corpus.jsonl (plain, .gz or .zst) or a collection folder. INDEX is what
     `Bm25sDocumentStore(path)` or `LuceneDocumentStore(path)` opens in Haystack, and `autoindex search` here.
+
+    With --engine the work is done in blocks, for a corpus that outgrows one machine: CORPUS is any number of files,
+    folders or patterns, JSON lines or Parquet, also by URL. INDEX gets the chunks as Parquet and the index; run again,
+    it goes on where it was stopped. Documents at which the program fails are put aside with their errors.
     """
+    frozen = _frozen_folder(component, program)
+    if frozen and (metadata_fields or allowed_imports):
+        msg = "--metadata-fields and --allow-import go with a plain program; a frozen component has its own"
+        raise click.UsageError(msg, click.get_current_context())
+    how: dict[str, Any] = {"limits": limits, "workers": workers, "isolation": isolation}
+    if blocks is not None:
+        how |= {"force": force, "as_json": as_json}
+        index_in_blocks(corpora, frozen, out, blocks, backend=backend, bm25=bm25, **how)
+        return
+    if len(corpora) > 1:
+        msg = "more than one CORPUS goes with --engine"
+        raise click.UsageError(msg, click.get_current_context())
+    plain = None if frozen else (program or "builtin:full_document", metadata_fields, allowed_imports)
+    _index_whole(Path(corpora[0]), frozen, plain, backend, Path(out), bm25, **how, force=force, as_json=as_json)
+
+
+def _index_whole(
+    corpus: Path,
+    frozen: Path | None,
+    plain: tuple[str, tuple[str, ...], tuple[str, ...]] | None,
+    backend: str,
+    out: Path,
+    bm25: "Callable[[BM25Settings | None], BM25Settings]",
+    *,
+    limits: "Limits",
+    workers: int,
+    isolation: "Isolation",
+    force: bool,
+    as_json: bool,
+) -> None:
+    """Index a corpus as a whole, with a frozen component or with a plain program, its metadata fields and imports."""
     from autoindex_haystack.collection import load_corpus
     from autoindex_haystack.evaluation import resolve_program
     from autoindex_haystack.files import atomic_folder
     from autoindex_haystack.frozen import ComponentSettings, load_frozen, verify_frozen
 
     began = time.monotonic()
-    frozen = _frozen_folder(component, program)
-    if frozen and (metadata_fields or allowed_imports):
-        msg = "--metadata-fields and --allow-import go with a plain program; a frozen component has its own"
-        raise click.UsageError(msg, click.get_current_context())
+    name, metadata_fields, allowed_imports = plain or (str(frozen), (), ())
     check_outputs(out, inputs=[corpus, *([frozen] if frozen else [])], force=force)
-    resolved = resolve_program(frozen or program or "builtin:full_document")
+    resolved = resolve_program(frozen or name)
     settings = bm25(resolved.settings.bm25)
     own = ComponentSettings(bm25=settings, metadata_fields=metadata_fields, allowed_imports=allowed_imports)
     fields = (resolved.settings if frozen else own).metadata_fields

@@ -28,6 +28,8 @@ ENTRY_POINT_GROUP = "autoindex_haystack.backends"
 FOR_EVALUATION = ("dense", "hybrid")
 """Engines that only answer queries, to see what a representation is worth beyond BM25."""
 
+_NO_PARTS = "the {backend} engine cannot join parts of an index; use lucene"
+
 
 @dataclass(frozen=True)
 class ChunkTable:
@@ -146,6 +148,8 @@ class Index(Retriever):
     """
 
     backend: ClassVar[str]
+    joins_parts: ClassVar[bool] = False
+    """Whether parts that were built side by side can be joined."""
     settings: BM25Settings
     documents: NDArray[np.int64]
 
@@ -160,6 +164,29 @@ class Index(Retriever):
         :returns: The index, ready to search.
         :raises BackendError: If the engine is missing or fails.
         """
+
+    @classmethod
+    def build_part(cls, chunks: ChunkTable, settings: BM25Settings, folder: Path, first: int) -> None:
+        """Build a part of an index, which can be opened by itself and joined with others by :meth:`merge`.
+
+        :param chunks: The chunks of the part.
+        :param settings: BM25 parameters and analyzer.
+        :param folder: The part's folder; it must not exist yet.
+        :param first: How many chunks all parts before it have.
+        :raises BackendError: If the engine is missing, fails or cannot join parts.
+        """
+        raise BackendError(_NO_PARTS.format(backend=cls.backend))
+
+    @classmethod
+    def merge(cls, parts: Sequence[Path], folder: Path) -> None:
+        """Join the parts of an index.
+
+        :param parts: The folders of all parts, in order.
+        :param folder: The folder of the index; it must not exist yet. It then holds the same documents with the same
+            scores as an index built in one.
+        :raises BackendError: If a part is missing or of other settings, or the engine cannot join parts.
+        """
+        raise BackendError(_NO_PARTS.format(backend=cls.backend))
 
     @classmethod
     @abstractmethod

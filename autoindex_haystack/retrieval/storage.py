@@ -21,6 +21,7 @@ class IndexHeader(BaseModel):
     """The file ``index.json``.
 
     :param norms: How lengths count, see :class:`autoindex_haystack.retrieval.bm25s_backend.Bm25sIndex`.
+    :param first: Of a part of an index: how many chunks the parts before it have.
     """
 
     format_version: int
@@ -29,6 +30,7 @@ class IndexHeader(BaseModel):
     chunks: int
     versions: dict[str, str]
     norms: str = "exact"
+    first: int = 0
 
 
 @contextmanager

@@ -89,7 +89,9 @@ def test_help_with_many_options_has_them_in_sections_and_each_once(autoindex):
     text = autoindex("optimize", "--help").out
     sections = text.split("\n\n")
     titles = [title for title in ("Options", *options.SECTIONS) if f"\n{title}:\n" in text]
-    assert titles == ["Options", *options.SECTIONS]
+    own = {flag for param in _parameters("optimize").values() for flag in param.opts}
+    assert titles == ["Options", *(title for title, flags in options.SECTIONS.items() if own.intersection(flags))]
+    assert len(titles) > 5
     [model] = [section for section in sections if section.startswith("Language model:")]
     assert "--max-usd" in model
     assert "--k1" not in model
