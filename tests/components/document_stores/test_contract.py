@@ -1,11 +1,13 @@
 """Both stores, in memory and in a folder, keep every promise that Haystack's own test classes check."""
 
+import inspect
 from pathlib import Path
 
 import pytest
 from haystack import Document
 from haystack.document_stores.errors import DuplicateDocumentError
 from haystack.document_stores.types import DuplicatePolicy
+from haystack.testing import document_store, document_store_async
 from haystack.testing.document_store import (
     CountDocumentsByFilterTest,
     CountUniqueMetadataByFilterTest,
@@ -86,3 +88,13 @@ def test_every_method_of_a_store_has_an_asynchronous_twin(cls) -> None:
     plain = {name for name in dir(cls) if not name.startswith("_") and callable(getattr(cls, name))}
     waiting = {name.removesuffix("_async") for name in plain if name.endswith("_async")}
     assert {name for name in plain if not name.endswith("_async")} - waiting == {"to_dict", "from_dict"}
+
+
+@pytest.mark.parametrize(
+    ("module", "ours"), [(document_store, TestSynchronous), (document_store_async, TestAsynchronous)]
+)
+def test_no_class_of_haystacks_tests_is_left_out(module, ours) -> None:
+    classes = [cls for _, cls in inspect.getmembers(module, inspect.isclass) if cls.__module__ == module.__name__]
+    with_tests = {cls for cls in classes if any(name.startswith("test_") for name in vars(cls))}
+    assert with_tests
+    assert with_tests <= set(ours.__mro__)
