@@ -11,11 +11,14 @@ compares, on the chunks of a program:
 - (c) ours, when a tenth of the documents has changed since an evaluation before.
 
 Runs are interleaved and ratios are taken within one round, so that a busy machine slows all sides; the table gives
-medians. ``--growth`` times (b) and tells the memory for corpora of growing size, made by repeating documents with
-some of their words changed.
+medians. With ``--analyzer lucene-…`` (a) indexes and asks with the tokens of that analyzer, made by Python one by one,
+since bm25s has no other than its own. ``--growth`` times (b) and tells the memory for corpora of growing size, made by
+repeating documents with some of their words changed, and the powers of the number of documents with which both grow:
+1 is linear. Whole searches are measured by ``searches.py``.
 """
 
 import json
+import math
 import resource
 import statistics
 import time
@@ -33,6 +36,7 @@ from autoindex_haystack.evaluation import Evaluator, score_queries
 from autoindex_haystack.evaluation.exact import ExactEvaluator
 from autoindex_haystack.program import Program, builtin_program, read_program
 from autoindex_haystack.retrieval import BM25Settings, ChunkTable
+from autoindex_haystack.retrieval.analyzers import ANALYZER_NAMES, tokenize
 from autoindex_haystack.retrieval.ranking import code_point_order
 from autoindex_haystack.retrieval.texts import Utf8Texts
 
@@ -66,13 +70,21 @@ class Preprocessor(BasePreprocessor):
 Qrels = Mapping[str, Mapping[str, int]]
 
 
-def plain(chunks: ChunkTable, texts: list[str], queries: dict[str, str], qrels: Qrels) -> tuple[float, float, Any]:
+def tokens_of(texts: list[str], analyzer: str, **options: Any) -> Any:
+    """What bm25s indexes or asks for: its own tokens, or those of another analyzer."""
+    if analyzer == "bm25s":
+        return bm25s.tokenize(texts, stopwords="en", show_progress=False, **options)
+    return [tokenize(text, analyzer) for text in texts]
+
+
+def plain(
+    chunks: ChunkTable, texts: list[str], queries: dict[str, str], qrels: Qrels, analyzer: str = "bm25s"
+) -> tuple[float, float, Any]:
     """Seconds of (a) and of (a'), and the figures."""
     began = time.perf_counter()
-    options: dict[str, Any] = {"stopwords": "en", "show_progress": False}
     retriever = bm25s.BM25(method="lucene", k1=1.5, b=0.75)
-    retriever.index(bm25s.tokenize(texts, **options), show_progress=False)
-    asked = bm25s.tokenize(list(queries.values()), return_ids=False, **options)
+    retriever.index(tokens_of(texts, analyzer), show_progress=False)
+    asked = tokens_of(list(queries.values()), analyzer, return_ids=False)
     found, scores = retriever.retrieve(asked, k=min(DEPTH, len(texts)), show_progress=False)
     common = time.perf_counter() - began
     figures = []
@@ -138,7 +150,7 @@ def timed(work: Callable[[], Any]) -> tuple[float, Any]:
     return time.perf_counter() - began, result
 
 
-def measure(collection: Collection, program: Program, rounds: int) -> dict[str, float]:
+def measure(collection: Collection, program: Program, rounds: int, settings: BM25Settings) -> dict[str, float]:
     """The ratios of one program, medians of the rounds."""
     with Evaluator(collection) as evaluator:
         chunks, _ = evaluator.run(program)
@@ -147,13 +159,13 @@ def measure(collection: Collection, program: Program, rounds: int) -> dict[str, 
     order = code_point_order(collection.document_ids)
 
     def fresh() -> ExactEvaluator:
-        return ExactEvaluator(queries, qrels, BM25Settings(), collection.document_ids, order)
+        return ExactEvaluator(queries, qrels, settings, collection.document_ids, order)
 
     warm = fresh()
     exact(warm, blocks)  # Also loads the compiled code.
     rows = []
     for seed in range(rounds):
-        a, a_dict, figures = plain(chunks, texts, queries, qrels)
+        a, a_dict, figures = plain(chunks, texts, queries, qrels, settings.analyzer)
         cold = fresh()
         b, ours = timed(lambda cold=cold: exact(cold, blocks))
         cold.close()
@@ -183,13 +195,13 @@ def _check(plain_figures: Any, ours: Any) -> None:
         raise SystemExit(msg)
 
 
-def grow(collection: Collection, sizes: tuple[int, ...]) -> Iterator[dict[str, float]]:
+def grow(collection: Collection, sizes: tuple[int, ...], settings: BM25Settings) -> Iterator[dict[str, float]]:
     """Time and memory of (b) for corpora of growing size; a block is made when it is needed, as by a program."""
     documents = [f"{document.metadata.get('title') or ''}\n{document.text}" for document in collection.documents]
     for size in sizes:
         ids = [str(i) for i in range(size)]
         qrels = {query: {ids[i]: 1} for i, query in enumerate(collection.queries)}
-        evaluator = ExactEvaluator(collection.queries, qrels, BM25Settings(), ids, code_point_order(ids))
+        evaluator = ExactEvaluator(collection.queries, qrels, settings, ids, code_point_order(ids))
         reading = evaluator.reading()
         seconds = 0.0
         total = 0
@@ -212,6 +224,19 @@ def grow(collection: Collection, sizes: tuple[int, ...]) -> Iterator[dict[str, f
         }
 
 
+def power(rows: list[dict[str, float]], what: str, *, above: float = 0.0) -> float:
+    """The power of the number of documents with which something grows, from the larger half of the sizes.
+
+    :param rows: The rows of :func:`grow`.
+    :param what: Which column.
+    :param above: What there is of it without any document.
+    """
+    half = rows[min(len(rows) // 2, len(rows) - 2) :]
+    sizes = [math.log(row["documents"]) for row in half]
+    values = [math.log(max(1e-9, row[what] - above)) for row in half]
+    return statistics.linear_regression(sizes, values).slope
+
+
 def table(rows: list[dict[str, Any]]) -> str:
     """Rows as a Markdown table."""
     head = list(rows[0])
@@ -224,21 +249,34 @@ def table(rows: list[dict[str, Any]]) -> str:
 @click.option("--program", "paths", multiple=True, type=click.Path(exists=True, dir_okay=False, path_type=Path),
               help="A program file to measure in place of the two given ones; repeatable.")  # fmt: skip
 @click.option("--rounds", default=5, show_default=True, type=click.IntRange(min=1))
+@click.option("--analyzer", type=click.Choice(ANALYZER_NAMES), default="bm25s", show_default=True)
 @click.option("--growth", is_flag=True, help="Time and memory of corpora of growing size instead.")
 @click.option("--sizes", default=",".join(map(str, SIZES)), show_default=True, help="Documents, for --growth.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON; the ratios on top are the smallest of the programs.")
-def main(folder: Path, paths: tuple[Path, ...], rounds: int, growth: bool, sizes: str, as_json: bool) -> None:
+def main(
+    folder: Path, paths: tuple[Path, ...], rounds: int, analyzer: str, growth: bool, sizes: str, as_json: bool
+) -> None:
     """Measure evaluations of programs on a collection."""
     collection = load_collection(folder)
+    settings = BM25Settings(analyzer=analyzer)
     if growth:
-        rows: list[dict[str, Any]] = list(grow(collection, tuple(map(int, sizes.split(",")))))
-        click.echo(json.dumps({"collection": collection.name, "growth": rows}, indent=2) if as_json else table(rows))
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        rows: list[dict[str, Any]] = list(grow(collection, tuple(map(int, sizes.split(","))), settings))
+        powers = {}
+        if len(rows) > 1:
+            powers = {
+                "power_of_time": power(rows, "seconds"),
+                "power_of_memory": power(rows, "resident_megabytes", above=before),
+            }
+        found = {"collection": collection.name, **powers, "growth": rows}
+        shown = "".join(f"\n{name}: {value:.2f}" for name, value in powers.items())
+        click.echo(json.dumps(found, indent=2) if as_json else table(rows) + shown)
         return
     programs = {path.stem: read_program(path) for path in paths} or {
         "full_document": builtin_program("full_document"),
         "four_chunks": Program(FOUR_CHUNKS, "four_chunks"),
     }
-    rows = [{"program": name, **measure(collection, program, rounds)} for name, program in programs.items()]
+    rows = [{"program": name, **measure(collection, program, rounds, settings)} for name, program in programs.items()]
     if as_json:
         least = {key: min(row[key] for row in rows) for key in rows[0] if key.startswith("ratio")}
         click.echo(json.dumps({"collection": collection.name, **least, "programs": rows}, indent=2))

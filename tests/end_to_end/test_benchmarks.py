@@ -38,6 +38,28 @@ def test_the_benchmark_of_evaluation_grows_a_corpus():
     found = benchmark("--growth", "--sizes", "50,600")
     assert [row["documents"] for row in found["growth"]] == [50, 600]
     assert all(row["seconds"] > 0 and row["resident_megabytes"] > 0 for row in found["growth"])
+    assert {"power_of_time", "power_of_memory"} < found.keys()
+
+
+def test_the_benchmark_of_evaluation_knows_every_analyzer():
+    found = benchmark("--rounds", "1", "--analyzer", "lucene-english")
+    assert found["ratio_cold"] > 0
+
+
+def test_the_benchmark_of_searches_measures_a_sample_of_the_programs_and_says_so():
+    short = ["--collection", str(KITCHEN), "--iterations", "1", "--candidates", "2"]
+    found = run("benchmarks/searches.py", "compare", *short, "--jobs", "1", "--sample", "1")
+    assert (found["measured"], len(found["programs"])) == (1, 1)
+    assert found["tried"] >= found["measured"]
+    assert found["ratio"] == found["seconds_plain"] / found["seconds_ours"] > 0
+
+
+def test_the_benchmark_of_searches_tells_the_memory_of_a_large_corpus():
+    short = ["--collection", str(KITCHEN), "--iterations", "1", "--candidates", "1"]
+    found = run("benchmarks/searches.py", "large", *short, "--documents", "300")
+    assert found["documents"] == 300
+    assert 0.2 < found["megabytes"] < 0.4
+    assert 0.05 < found["gigabytes_resident"] < 6
 
 
 def test_the_benchmark_of_stores_sets_each_store_beside_its_engine():
