@@ -11,7 +11,7 @@ from autoindex_haystack.optimizer.events import CandidateTried
 from autoindex_haystack.program import builtin_program
 from autoindex_haystack.proposers import Dropped, Outcome
 
-from .test_search import BOTH, MORE_STEMS, SAME, STEMS, WORSE, Scripted, candidate, journal
+from .scripted import BOTH, MORE_STEMS, SAME, STEMS, WORSE, Scripted, candidate, journal
 
 
 def search(collection, out, *rounds, **settings):
