@@ -28,24 +28,24 @@ IRREGULAR = {
 }
 """Each irregular word to all the forms of it."""
 
-AMERICAN = [
-    (re.compile(pattern), american)
-    for pattern, american in (
-        (r"([iy])s(e|ed|es|ing|er|ers|ation|ations|able)$", r"\1z\2"),
-        (r"(..)our(s|ed|ing|able|ful|less|al|ite|ites)?$", r"\1or\2"),
-        (r"(.[bt])re(s?)$", r"\1er\2"),
-        (r"ogue(s?)$", r"og\1"),
-        (r"ence(s?)$", r"ense\1"),
-        (r"gramme(s?)$", r"gram\1"),
-        (r"([aeiouy][^aeiouy]+[aeiou])ll(ed|ing|er|ers|ation)$", r"\1l\2"),
-        (r"ae(?=[a-z]{2})|oe(?=[dmst][a-z])", "e"),
-    )
-]
+SPELLINGS = (
+    (r"([iy])s(e|ed|es|ing|er|ers|ation|ations|able)$", r"\1z\2"),
+    (r"(..)our(s|ed|ing|able|ful|less|al|ite|ites)?$", r"\1or\2"),
+    (r"(.[bt])re(s?)$", r"\1er\2"),
+    (r"ogue(s?)$", r"og\1"),
+    (r"ence(s?)$", r"ense\1"),
+    (r"gramme(s?)$", r"gram\1"),
+    (r"([aeiouy][^aeiouy]+[aeiou])ll(ed|ing|er|ers|ation)$", r"\1l\2"),
+    (r"ae(?=[a-z]{2})|oe(?=[dmst][a-z])", "e"),
+)
+AMERICAN = [(re.compile(pattern), american) for pattern, american in SPELLINGS]
+BRITISH = re.compile("|".join(pattern for pattern, _ in SPELLINGS))
 
 
 def american(word: str) -> str:
     """Returns a lower-case word in American spelling, which need not be a word where the rules do not apply."""
-    if len(word) > 4:
+    # Few words are spelled in another way: one look tells which.
+    if len(word) > 4 and BRITISH.search(word):
         for pattern, spelling in AMERICAN:
             word = pattern.sub(spelling, word)
     return word
