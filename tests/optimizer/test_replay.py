@@ -15,7 +15,7 @@ def test_every_setting_that_decides_is_recorded_and_found_again():
     names = {field.name for field in fields(SearchSettings)} - NEUTRAL - {"limits"}
     assert names <= set(RunSettings.model_fields)
     others = {"iterations": 7, "candidates": 3, "seed": 5, "objective": "weighted", "acceptance": "paper"}
-    others |= {"max_growth": 2.5, "tolerance": 0.25, "backend": "lucene", "allowed_imports": ("nltk",)}
+    others |= {"max_growth": 2.5, "tolerance": 0.25, "backend": "lucene", "allowed_imports": ("numpy",)}
     settings = SearchSettings(**others, bm25=BM25Settings(k1=0.9))
     recorded = RunSettings(
         **{name: getattr(settings, name) for name in names},
