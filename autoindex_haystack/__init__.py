@@ -10,11 +10,17 @@ if TYPE_CHECKING:
     from autoindex_haystack.collection import load_collection
     from autoindex_haystack.evaluation import evaluate
     from autoindex_haystack.frozen import load_frozen
-    from autoindex_haystack.optimizer import optimize
+    from autoindex_haystack.optimizer import optimize, resume
 
-__all__ = ["evaluate", "load_collection", "load_frozen", "optimize"]
+__all__ = ["evaluate", "load_collection", "load_frozen", "optimize", "resume"]
 
-_ROOMS = {"evaluate": "evaluation", "load_collection": "collection", "load_frozen": "frozen", "optimize": "optimizer"}
+_ROOMS = {
+    "evaluate": "evaluation",
+    "load_collection": "collection",
+    "load_frozen": "frozen",
+    "optimize": "optimizer",
+    "resume": "optimizer",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -1,7 +1,7 @@
 """The errors that users meet: one small family, each message a sentence that says what, where and what to do.
 
 ``exit_code`` is what the command line returns for the error: 1 for a failed check or program, 2 for wrong use or bad
-input.
+input, 130 for what was interrupted.
 """
 
 
@@ -47,6 +47,12 @@ class SandboxUnavailable(SandboxError):
 
 class Cancelled(AutoIndexError):
     """Work that was called off before its end, since its result is no longer wanted."""
+
+
+class Interrupted(AutoIndexError):
+    """A search that was asked to stop, and can be resumed; the message says how."""
+
+    exit_code = 130
 
 
 class BackendError(AutoIndexError):

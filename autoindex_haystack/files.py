@@ -9,8 +9,9 @@ import os
 import re
 import shutil
 import tempfile
+import threading
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
@@ -152,19 +153,21 @@ def refuse_existing(path: Path, *, force: bool = False) -> None:
 
 
 @contextmanager
-def replaced_at_the_end(path: Path) -> Iterator[None]:
+def replaced_at_the_end(path: Path) -> Iterator[Callable[[], None]]:
     """Put what is at a place aside while something new is made there.
 
     :param path: The place; nothing needs to be there.
     :returns: A context manager. When it ends well, what was there is removed; otherwise it is put back, and what was
-        made in its place is removed, if there was something to put back. If this process is killed, what it has made
-        stays; if that is nothing, what was there is put back.
+        made in its place is removed, if there was something to put back. It gives a function that settles that what is
+        made stays also when it does not end well. If this process is killed, what it has made stays; if that is
+        nothing, what was there is put back.
     :raises RunError: If the place cannot be changed.
     """
     path = Path(os.path.abspath(path))
     sweep(path.parent)
+    settled = threading.Event()
     if not path.exists():
-        yield
+        yield settled.set
         return
     try:
         aside = _Aside(path)
@@ -172,9 +175,10 @@ def replaced_at_the_end(path: Path) -> Iterator[None]:
         msg = f"{path} cannot be replaced ({error.strerror}); choose another place"
         raise RunError(msg) from error
     try:
-        yield
+        yield settled.set
     except BaseException:
-        aside.put_back()
+        if not settled.is_set():
+            aside.put_back()
         raise
     finally:
         aside.close()

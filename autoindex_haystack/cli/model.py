@@ -125,6 +125,9 @@ MODEL_NAMES = _names(_MODEL_OPTIONS)
 AGENT_NAMES = _names(_AGENT_OPTIONS)
 """The parameters' names, for who has to say that an option goes with another."""
 
+REACHING = ("base_url", "api_key_env", "generator", "stream", "llm_timeout", "prices")
+"""Those that tell how the model is reached, which may change while a run is interrupted."""
+
 
 def model_options(function: F) -> F:
     """Give a command the options of a model; it gets ``model``, a :class:`ModelOptions`."""

@@ -1,13 +1,14 @@
 """``autoindex optimize``: the search, its log on the terminal, its result."""
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from autoindex_haystack.cli import options
-from autoindex_haystack.cli.model import AGENT_NAMES, MODEL_NAMES, agent_options, given, model_options
+from autoindex_haystack.cli.model import AGENT_NAMES, MODEL_NAMES, REACHING, agent_options, given, model_options
 from autoindex_haystack.cli.output import print_json, print_notes, print_table, progress
 from autoindex_haystack.cli.pipelines import learn_on_pipeline, pipeline_options, read_pipeline, write_wrapped
 from autoindex_haystack.cli.places import check_outputs
@@ -30,13 +31,21 @@ if TYPE_CHECKING:
     "optimize",
     "autoindex optimize my_collection --out my_run",
     "autoindex optimize my_collection --out my_run --proposer agents --model gpt-5-mini --max-tokens-total 500000",
+    "autoindex optimize --resume my_run",
     "autoindex optimize my_collection --out again --replay my_run",
     "autoindex optimize my_collection --start other_run/frozen --iterations 3 --out my_run",
     "autoindex optimize my_questions --corpus-from-pipeline indexing.yaml --files my_docs --wrap indexing.yaml "
     "--out my_run",
 )
-@options.collection_argument
-@click.option("--out", required=True, type=click.Path(path_type=Path), metavar="RUN", help="The run folder to write.")
+@click.argument("collection", type=click.Path(path_type=Path), required=False)
+@click.option("--out", type=click.Path(path_type=Path), metavar="RUN", help="The run folder to write.")
+@click.option(
+    "--resume",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    metavar="RUN",
+    help="Go on with an interrupted run, with its own settings: nothing is done twice. COLLECTION is needed "
+    "only if it is no longer where it was.",
+)
 @click.option("--iterations", type=click.IntRange(min=0), default=10, show_default=True, help="Rounds of proposals.")
 @click.option("--candidates", type=click.IntRange(min=1), default=8, show_default=True, help="Candidates a round.")
 @click.option(
@@ -106,8 +115,9 @@ if TYPE_CHECKING:
 @options.force_option
 @options.json_option
 def command(
-    collection: Path,
-    out: Path,
+    collection: Path | None,
+    out: Path | None,
+    resume: Path | None,
     iterations: int,
     candidates: int,
     objective: "Objective",
@@ -141,58 +151,72 @@ def command(
     Candidates are compared on the validation queries; the held-out queries are scored once, at the end. The run folder
     gets settings, journal, every program, result.json and the frozen component with its Haystack pipelines. A language
     model is asked only with --proposer agents or both; its answers are kept in the run folder.
+
+    Ctrl-C lets the search finish its step; a second one ends it at once. --resume goes on with it.
     """
     from autoindex_haystack import optimizer
+    from autoindex_haystack.cli.interrupting import resumable
+    from autoindex_haystack.cli.resuming import proposer_again
     from autoindex_haystack.cli.search_log import SearchLog
     from autoindex_haystack.optimizer import SearchSettings
     from autoindex_haystack.optimizer.replay import recorded_settings
     from autoindex_haystack.runs import read_info
 
-    _check_together(proposer, replay)
-    read = [collection, *([replay] if replay else []), *([Path(start)] if start else [])]
-    check_outputs(out, inputs=read, force=force)
+    _check_together(proposer, replay, resume)
     if wrap:
         read_pipeline(wrap)
-    learn_on_pipeline(collection, corpus_from_pipeline, files)
     how: Any = {"workers": workers, "jobs": jobs, "isolation": isolation}
-    if replay:
-        with progress() as show:
-            log = SearchLog(show, objective=recorded_settings(read_info(replay).settings).objective, quiet=as_json)
-            result = optimizer.replay(collection, replay, out, force=force, listener=log, **how)
+    told_again = False
+    if resume:
+        run, objective = resume, recorded_settings(read_info(resume).settings).objective
+        search = partial(optimizer.resume, run, collection=collection, proposer=proposer_again(run, model), **how)
+        if told_again := optimizer.is_finished(run):
+            print_notes([f"{run} is finished; this is its result."])
     else:
-        told = agents(allowed_imports)
-        if told.condition == "one-shot":
-            iterations = candidates = 1
-        settings = SearchSettings(
-            iterations=iterations,
-            candidates=candidates,
-            objective=objective,
-            acceptance=acceptance,
-            max_growth=max_growth,
-            stage_size=stage_size,
-            seed=seed,
-            bm25=bm25(None),
-            backend=backend,
-            limits=limits,
-            allowed_imports=allowed_imports,
-            **how,
-        )
-        who = _proposer(proposer, model, told, settings, out)
-        with progress() as show:
-            result = optimizer.optimize(
+        run, collection = _needed(out, "option '--out'"), _needed(collection, "argument 'COLLECTION'")
+        read = [collection, *([replay] if replay else []), *([Path(start)] if start else [])]
+        check_outputs(run, inputs=read, force=force)
+        learn_on_pipeline(collection, corpus_from_pipeline, files)
+        how |= {"force": force}
+        if replay:
+            objective = recorded_settings(read_info(replay).settings).objective
+            search = partial(optimizer.replay, collection, replay, run, **how)
+        else:
+            told = agents(allowed_imports)
+            if told.condition == "one-shot":
+                iterations = candidates = 1
+            settings = SearchSettings(
+                iterations=iterations,
+                candidates=candidates,
+                objective=objective,
+                acceptance=acceptance,
+                max_growth=max_growth,
+                stage_size=stage_size,
+                seed=seed,
+                bm25=bm25(None),
+                backend=backend,
+                limits=limits,
+                workers=workers,
+                jobs=jobs,
+                allowed_imports=allowed_imports,
+                isolation=isolation,
+            )
+            search = partial(
+                optimizer.optimize,
                 collection,
-                out,
+                run,
                 settings=settings,
-                proposer=who,
+                proposer=_proposer(proposer, model, told, settings, run),
                 split=split,
                 split_seed=split_seed,
                 metadata_fields=metadata_fields,
                 start=start,
                 force=force,
-                listener=SearchLog(show, objective=objective, quiet=as_json),
             )
-    wrapped = write_wrapped(wrap, out) if wrap else None
-    page = add_report(out)
+    with progress() as show, resumable(run) as stop:
+        result = search(listener=SearchLog(show, objective=objective, quiet=as_json), stop=stop)
+    wrapped = write_wrapped(wrap, run) if wrap else None
+    page = None if told_again else add_report(run)
     written = {name: str(path.resolve()) for name, path in (("wrapped", wrapped), ("report", page)) if path}
     if as_json:
         print_json(result.model_dump(mode="json") | written)
@@ -205,15 +229,26 @@ def command(
         click.echo(f"report for people: {page}")
 
 
-def _check_together(proposer: str, replay: Path | None) -> None:
+def _needed(value: Path | None, name: str) -> Path:
+    if value is None:
+        msg = f"Missing {name}"
+        raise click.UsageError(msg, click.get_current_context())
+    return value
+
+
+def _check_together(proposer: str, replay: Path | None, resume: Path | None) -> None:
     """Refuse options that would have no effect beside others."""
     parameters = click.get_current_context().command.params
-    free = {"collection", "out", "replay", "wrap", "workers", "jobs", "isolation", "force", "as_json"}
-    decisive = tuple(parameter.name for parameter in parameters if parameter.name and parameter.name not in free)
-    if replay and (named := given(decisive)):
-        msg = f"--replay repeats a run with its own settings; leave out {', '.join(named)}"
-        raise click.UsageError(msg, click.get_current_context())
-    if not replay and proposer == "builtin" and (named := given(MODEL_NAMES + AGENT_NAMES)):
+    if resume or replay:
+        which, what = ("--resume", "goes on with") if resume else ("--replay", "repeats")
+        free = {"collection", "wrap", "workers", "jobs", "isolation", "as_json"}
+        free |= {"resume", *REACHING} if resume else {"replay", "out", "force"}
+        decisive = tuple(parameter.name for parameter in parameters if parameter.name and parameter.name not in free)
+        if named := given(decisive):
+            msg = f"{which} {what} a run with its own settings; leave out {', '.join(named)}"
+            raise click.UsageError(msg, click.get_current_context())
+        return
+    if proposer == "builtin" and (named := given(MODEL_NAMES + AGENT_NAMES)):
         msg = f"{named[0]} is for a language model; add --proposer agents or both"
         raise click.UsageError(msg, click.get_current_context())
     once = click.get_current_context().params.get("condition") == "one-shot"

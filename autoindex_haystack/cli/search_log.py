@@ -2,7 +2,7 @@
 
 import math
 
-from autoindex_haystack.cli.output import Progress
+from autoindex_haystack.cli.output import Progress, print_notes
 from autoindex_haystack.cli.text import shortened
 from autoindex_haystack.evaluation.objective import Objective, objective_name, objective_value
 from autoindex_haystack.optimizer.events import (
@@ -12,6 +12,7 @@ from autoindex_haystack.optimizer.events import (
     Event,
     IterationEnded,
     Phase,
+    Resumed,
     StartEvaluated,
 )
 from autoindex_haystack.proposers import Dropped
@@ -41,6 +42,9 @@ class SearchLog:
                 self._show(name, done, total, lane=candidate)
             case CandidateAtRest(candidate):
                 self._show.end(candidate)
+            case Resumed(records, seconds, notes):
+                print_notes(notes)
+                self._say(f"going on after {counted(records, 'record', 'records')} and {seconds:.0f} seconds")
             case BaselineEvaluated(evaluation, detectable):
                 value = objective_value(evaluation.metrics, self._objective)
                 self._say(f"baseline: validation {objective_name(self._objective)} {value:.4f}")

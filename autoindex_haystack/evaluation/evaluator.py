@@ -270,6 +270,11 @@ class Evaluator:
         """The ordinals of all documents."""
         return range(len(self.collection.documents))
 
+    @property
+    def reads(self) -> bool:
+        """Whether chunks are read without an index; the digests of an evaluation depend on it."""
+        return self._reads
+
     @cached_property
     def corpus_bytes(self) -> int:
         """Bytes of all titles and texts."""

@@ -2,6 +2,9 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
 from autoindex_haystack.evaluation.metrics import DEPTH
 from autoindex_haystack.retrieval import Ranking
 
@@ -20,6 +23,11 @@ class NamedRankings(Mapping[str, list[tuple[str, float]]]):
             for query, ranking in zip(queries, rankings, strict=True)
         }
         self._ids = document_ids
+
+    @property
+    def arrays(self) -> Mapping[str, tuple[NDArray[np.int64], NDArray[np.float32]]]:
+        """Query id to the ordinals and scores of its best documents, best first."""
+        return self._rankings
 
     def __getitem__(self, query: str) -> list[tuple[str, float]]:
         ordinals, scores = self._rankings[query]

@@ -1,8 +1,9 @@
 """From a user's words (model, endpoint, key, limits) to a model that is limited, accounted and written down."""
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 from autoindex_haystack.llm.accounts import Ledger, Limits, Price, read_prices
 from autoindex_haystack.llm.errors import LLMError
@@ -42,20 +43,43 @@ class ModelOptions:
     limits: Limits = field(default_factory=Limits)
     prices: Path | None = None
 
+    def as_json(self) -> dict[str, Any]:
+        """Returns the options as a JSON object without secrets: an address loses what may hold some."""
+        paths = {
+            name: path and str(path.absolute()) for name in ("generator", "prices") for path in [getattr(self, name)]
+        }
+        return {**asdict(self), **paths, "base_url": self.base_url and _without_secrets(self.base_url)}
 
-def connect(options: ModelOptions, exchanges: Path, *, source: Path | None = None) -> Recorded:
+    @classmethod
+    def from_json(cls, told: dict[str, Any]) -> "ModelOptions":
+        """Returns the options that :meth:`as_json` told.
+
+        :param told: The JSON object.
+        """
+        paths = {name: told[name] and Path(told[name]) for name in ("generator", "prices")}
+        return cls(**{**told, **paths, "limits": Limits(**told["limits"])})
+
+
+def connect(options: ModelOptions, exchanges: Path, *, source: Path | None = None, spent: float = 0.0) -> Recorded:
     """Make the model that a run asks. Nothing is sent yet.
 
     :param options: Which model, and how.
     :param exchanges: Where its exchanges are written down.
-    :param source: A recording to answer from as far as it goes.
+    :param source: A recording to answer from as far as it goes; ``exchanges`` itself when an interrupted run goes on.
+    :param spent: Seconds that the run has taken, where it goes on.
     :returns: The model.
     :raises LLMError: If the key, the generator or the price table is missing or cannot be used.
     """
     model, name, secrets = _model(options)
     ledger = Ledger(_price(options, name))
-    limited = Limited(model, options.limits, ledger)
-    return Recorded(limited, exchanges, source=source, ledger=ledger, redactor=Redactor(secrets), name=name)
+    limited = Limited(model, options.limits, ledger, spent)
+    how: dict[str, Any] = {
+        "ledger": ledger,
+        "redactor": Redactor(secrets),
+        "name": name,
+        "connection": options.as_json(),
+    }
+    return Recorded(limited, exchanges, source=source, **how)
 
 
 def _model(options: ModelOptions) -> tuple[ChatModel, str, list[str]]:
@@ -91,6 +115,13 @@ def _model(options: ModelOptions) -> tuple[ChatModel, str, list[str]]:
         timeout=options.timeout,
     )
     return client, options.model, [key, *credentials(address)]
+
+
+def _without_secrets(base_url: str) -> str:
+    from urllib.parse import urlsplit, urlunsplit
+
+    found = urlsplit(base_url)
+    return urlunsplit((found.scheme, found.netloc.rpartition("@")[2], found.path, "", ""))
 
 
 def _price(options: ModelOptions, name: str) -> Price | None:

@@ -15,15 +15,16 @@ class Limited:
     """Asks a model only as far as the limits allow, and shortens the longest answer to what is left.
 
     :param model: The model.
-    :param limits: The limits; the time begins now.
+    :param limits: The limits; the time goes on now.
     :param ledger: What was used so far; whoever owns it writes the calls down.
+    :param spent: Seconds that were used before.
     """
 
-    def __init__(self, model: ChatModel, limits: Limits, ledger: Ledger) -> None:
+    def __init__(self, model: ChatModel, limits: Limits, ledger: Ledger, spent: float = 0.0) -> None:
         self._model = model
         self._limits = limits
         self._ledger = ledger
-        self._began = time.monotonic()
+        self._began = time.monotonic() - spent
 
     def complete(self, request: Request) -> Reply:
         """Answer a request; see :class:`ChatModel`.

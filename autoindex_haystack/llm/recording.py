@@ -74,12 +74,16 @@ class Exchange(BaseModel):
 class Recorded:
     """A model whose exchanges are written down; with a recording as its source, one that answers from there.
 
+    When its source is the file that it adds to, an interrupted run goes on: what is in the file counts as used, and is
+    not written again.
+
     :param model: Who answers what was not recorded; None for nobody, as when a run is repeated without a network.
     :param path: The file that exchanges are added to; its folder must exist by the first exchange.
     :param source: A recording to answer from.
     :param ledger: Where calls are accounted, recorded ones too.
     :param redactor: Removes secrets from whatever is written, returned or raised.
     :param name: The model's name, for who reads about the run.
+    :param connection: How the model is reached, as JSON without secrets, for who goes on with the run.
     """
 
     def __init__(
@@ -91,15 +95,24 @@ class Recorded:
         ledger: Ledger | None = None,
         redactor: Redactor | None = None,
         name: str = "",
+        connection: dict[str, Any] | None = None,
     ) -> None:
         self.name = name
+        self.connection = connection
+        self.pause: Callable[[], None] = lambda: None
+        """Called before the model is asked; may raise to put that off."""
         self._model = model
         self._path = path
         self._source = source
-        self._known = read_exchanges(source) if source else {}
+        self._goes_on = source == path
+        if self._goes_on:
+            _mend(path)
+        self._known = read_exchanges(source) if source and not (self._goes_on and not path.exists()) else {}
         self._asked: set[str] = set()
         self._redactor = redactor or Redactor()
         self.ledger = ledger or Ledger()
+        for exchange in self._known.values() if self._goes_on else ():
+            self._account(exchange)
         self.changed: list[str] = []
         """Labels of requests that were not what the recording says, though its answers were used."""
 
@@ -110,12 +123,10 @@ class Recorded:
             exchange = self._ask(request)
         elif exchange.sha256 != request.sha256():
             self.changed.append(request.label)
-        self._write(exchange)
+        self._keep(exchange)
         if exchange.failure:
             raise _ERRORS.get(exchange.failure.kind, LLMError)(exchange.failure.message)
-        reply = _REPLY.validate_python(exchange.reply)
-        self.ledger.add(Call(exchange.role, reply.usage, exchange.seconds, reply.tries))
-        return reply
+        return _REPLY.validate_python(exchange.reply)
 
     def labels(self) -> set[str]:
         """Returns the labels of all exchanges, recorded ones too."""
@@ -133,11 +144,12 @@ class Recorded:
             began = time.monotonic()
             value = look_up()
             exchange = self._clean(Exchange(label=label, value=value, seconds=time.monotonic() - began))
-        self._write(exchange)
+        self._keep(exchange)
         return exchange.value
 
     def _ask(self, request: Request) -> Exchange:
         assert self._model is not None
+        self.pause()
         exchange = Exchange(label=request.label, role=request.role, sha256=request.sha256(), request=request.content())
         began = time.monotonic()
         try:
@@ -162,6 +174,17 @@ class Recorded:
 
     def _clean(self, exchange: Exchange) -> Exchange:
         return Exchange.model_validate(self._redactor.json(exchange.model_dump(mode="json")))
+
+    def _account(self, exchange: Exchange) -> None:
+        if exchange.reply:
+            reply = _REPLY.validate_python(exchange.reply)
+            self.ledger.add(Call(exchange.role, reply.usage, exchange.seconds, reply.tries))
+
+    def _keep(self, exchange: Exchange) -> None:
+        """Write an exchange down and account for it, unless that was done before the run was interrupted."""
+        if not (self._goes_on and exchange.label in self._known):
+            self._write(exchange)
+            self._account(exchange)
 
     def _write(self, exchange: Exchange) -> None:
         """Add an exchange and see that it is on disk before it is used."""
@@ -194,3 +217,15 @@ def read_exchanges(path: Path) -> dict[str, Exchange]:
             raise ReplayError(msg) from error
         found[exchange.label] = exchange
     return found
+
+
+def _mend(path: Path) -> None:
+    """Take off a last line that was not written whole, so that others can follow."""
+    try:
+        with path.open("r+b") as file:
+            file.truncate(file.read().rfind(b"\n") + 1)
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        msg = f"{path} cannot be written ({error.strerror}); make it writable to go on with the run"
+        raise LLMError(msg) from error

@@ -36,6 +36,20 @@ class CandidateAtRest:
 
 
 @dataclass(frozen=True)
+class Resumed:
+    """An interrupted search goes on; the events of what was done before come first, once more.
+
+    :param records: How many records its journal has.
+    :param seconds: How long it had taken.
+    :param notes: What a user should know about the state in which it was found.
+    """
+
+    records: int
+    seconds: float
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class BaselineEvaluated:
     """The baseline has its figures on the validation queries.
 
@@ -89,7 +103,7 @@ class IterationEnded:
     reason: str = ""
 
 
-Event = Phase | BaselineEvaluated | StartEvaluated | CandidateAtRest | CandidateTried | IterationEnded
+Event = Phase | Resumed | BaselineEvaluated | StartEvaluated | CandidateAtRest | CandidateTried | IterationEnded
 Listener = Callable[[Event], None]
 
 

@@ -199,4 +199,4 @@ def _freeze(
         versions=installed_versions(),
         isolation=trials.layers,
     )
-    return write_frozen(folder.path / "frozen", manifest, standing.incumbent, standing.evaluation.state)
+    return write_frozen(folder.path / "frozen", manifest, standing.incumbent, standing.evaluation.state, force=True)

@@ -1,6 +1,5 @@
 """Freezing another program of a finished run than the one that was adopted."""
 
-import json
 import math
 from pathlib import Path
 from typing import Any
@@ -24,7 +23,7 @@ from autoindex_haystack.optimizer.correction import luck_of_the_choice
 from autoindex_haystack.optimizer.finish import measured_gain
 from autoindex_haystack.optimizer.replay import recorded_settings
 from autoindex_haystack.program import Program, builtin_program
-from autoindex_haystack.runs import installed_versions, read_info, read_result
+from autoindex_haystack.runs import installed_versions, kept_program, read_info, read_journal, read_result
 from autoindex_haystack.sandbox import Isolation
 
 _SHORTEST = 4
@@ -76,7 +75,7 @@ def freeze_from_run(
         msg = f"{where} is not the collection of {run}, or was changed since; give the same one with --collection"
         raise RunError(msg)
     split = load_split(run, corpus)
-    program = Program((run / "programs" / f"{record['program']}.py").read_text(encoding="utf-8"))
+    program = kept_program(run, record["program"])
     with Evaluator(
         corpus,
         info.settings.bm25,
@@ -143,13 +142,7 @@ def freeze_from_run(
 
 def _evaluations(run: Path) -> tuple[list[dict[str, Any]], dict[str, str]]:
     """The records of all evaluated programs, the baseline's first, and what failed in the end, by program."""
-    path = run / "journal.jsonl"
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-        found = [json.loads(line) for line in lines if '"evaluation"' in line or '"failure"' in line]
-    except (OSError, ValueError) as error:
-        msg = f"{path} cannot be read ({error})"
-        raise RunError(msg) from error
+    found = list(read_journal(run))
     evaluations = {record["program"]: record for record in found if record["record"] == "evaluation"}
     failures = {record["program"]: record["error"] for record in found if record["record"] == "failure"}
     return list(evaluations.values()), failures

@@ -1,5 +1,6 @@
 """Repeating a run: the same settings, split and proposer, and a language model's answers from the recording."""
 
+from collections.abc import Callable
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -10,11 +11,10 @@ from autoindex_haystack.llm import EXCHANGES, Recorded
 from autoindex_haystack.optimizer.events import Listener, Phase
 from autoindex_haystack.optimizer.search import optimize
 from autoindex_haystack.optimizer.settings import SearchSettings
-from autoindex_haystack.program import Program, read_program
 from autoindex_haystack.proposers import Proposer
 from autoindex_haystack.proposers.agents import AgentSettings
 from autoindex_haystack.proposers.factory import make_proposer
-from autoindex_haystack.runs import RunResult, RunSettings, read_info
+from autoindex_haystack.runs import RunResult, RunSettings, kept_program, read_info
 from autoindex_haystack.sandbox import Isolation, Limits
 
 
@@ -28,6 +28,7 @@ def replay(
     isolation: Isolation = "full",
     force: bool = False,
     listener: Listener | None = None,
+    stop: Callable[[], bool] = lambda: False,
 ) -> RunResult:
     """Repeat a run without any network: the same programs, figures and decisions.
 
@@ -39,6 +40,7 @@ def replay(
     :param isolation: How programs are isolated.
     :param force: Replace an existing run folder.
     :param listener: Called with events as the search goes on.
+    :param stop: Asked between steps whether the search shall stop.
     :returns: The result.
     :raises RunError: If ``run`` is no run, or one of another collection.
     :raises ReplayError: If its recording does not hold what is asked of it.
@@ -56,9 +58,10 @@ def replay(
         settings=replace(recorded_settings(info.settings), workers=workers, jobs=jobs, isolation=isolation),
         proposer=_proposer(info.settings, run, out),
         split=run,
-        start=_start(info.settings, run),
+        start=kept_program(run, info.settings.start) if info.settings.start else None,
         force=force,
         listener=listener,
+        stop=stop,
     )
 
 
@@ -73,16 +76,12 @@ def recorded_settings(settings: RunSettings) -> SearchSettings:
     return SearchSettings(**{**known, "limits": limits})
 
 
-def _start(settings: RunSettings, run: Path) -> Program | None:
-    """The program that the run started from."""
-    return read_program(run / "programs" / f"{settings.start}.py") if settings.start else None
-
-
 def _proposer(settings: RunSettings, run: Path, out: Path) -> Proposer:
     how: dict[str, Any] = dict(settings.proposer_settings)
     if settings.proposer == "both":
         how = dict(how["agents"])
     name = str(how.pop("model", ""))
+    how.pop("connection", None)
     return make_proposer(
         settings.proposer,
         lambda: Recorded(None, out / EXCHANGES, source=run / EXCHANGES, name=name),

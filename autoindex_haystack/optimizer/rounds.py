@@ -2,14 +2,16 @@
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 
-from autoindex_haystack.errors import ProgramError, SandboxError, SandboxUnavailable
+from autoindex_haystack.errors import ProgramError
 from autoindex_haystack.evaluation import Evaluation
 from autoindex_haystack.optimizer.acceptance import Verdict, acceptance_rule
-from autoindex_haystack.optimizer.batch import Tried
 from autoindex_haystack.optimizer.correction import luck_of_a_step
 from autoindex_haystack.optimizer.events import CandidateTried, Listener, Phase
 from autoindex_haystack.optimizer.leaks import find_leak
+from autoindex_haystack.optimizer.proposals import Proposals
+from autoindex_haystack.optimizer.recall import Tried
 from autoindex_haystack.optimizer.selection import compare
 from autoindex_haystack.optimizer.settings import SearchSettings
 from autoindex_haystack.optimizer.simplify import simplifications
@@ -54,7 +56,7 @@ class Rounds:
         folder: RunFolder,
         listener: Listener,
     ) -> None:
-        self._proposer = proposer
+        self._proposals = Proposals(proposer, folder, trials)
         self._view = view
         self._trials = trials
         self._standing = standing
@@ -73,11 +75,9 @@ class Rounds:
         state = self._state(iteration)
         self._listen(Phase(f"iteration {iteration}: proposing"))
         try:
-            with self._trials.timed("propose"):
-                candidates = self._proposer.propose(state)[: self._settings.candidates]
+            candidates = self._proposals.propose(state)
         finally:
             self._trials.close_lookup()
-        self._prepare_stage(iteration)
         outcomes = self._try(candidates, iteration)
         incumbent = self._standing.evaluation
         promising = self._acceptance.promising(outcomes, incumbent)
@@ -113,8 +113,7 @@ class Rounds:
     def _combine(self, state: ProposerState, outcomes: Sequence[Outcome], better: Sequence[Outcome]) -> Outcome | None:
         """Try several improvements in one program, if the proposer can join them."""
         known = replace(state, history=(*state.history, *outcomes))
-        with self._trials.timed("propose"):
-            combination = self._proposer.combine(known, better)
+        combination = self._proposals.combine(known, better)
         if combination is None:
             return None
         [outcome] = self._try([combination], state.iteration, before=len(outcomes), combined=True)
@@ -147,7 +146,7 @@ class Rounds:
             self._listen(CandidateTried(outcome, numbers[i]))
             outcomes.append(outcome)
 
-        self._trials.evaluate_all(programs, iteration, numbers, take)
+        self._trials.evaluate_all(programs, iteration, numbers, partial(self._prepare_stage, iteration), take)
         return outcomes
 
     def _write_down(self, candidate: Candidate, iteration: int, number: int, *, combined: bool) -> None:
@@ -167,13 +166,12 @@ class Rounds:
         )
 
     def _prepare_stage(self, iteration: int) -> None:
-        """Have the incumbent run over the stage, where there is one."""
-        if self._trials.staging.in_use():
-            self._listen(Phase(f"iteration {iteration}: choosing the stage"))
-            with self._trials.timed("stage"):
-                self._trials.staging.prepare(
-                    self._standing.incumbent, self._standing.evaluation, self._acceptance.smallest_gain()
-                )
+        """Have the incumbent run over the stage."""
+        self._listen(Phase(f"iteration {iteration}: choosing the stage"))
+        with self._trials.timed("stage"):
+            self._trials.staging.prepare(
+                self._standing.incumbent, self._standing.evaluation, self._acceptance.smallest_gain()
+            )
 
     def _confirm(self, winner: Outcome) -> Outcome:
         """Adopt an improvement if it gives the same output under other circumstances; else it has failed."""
@@ -182,9 +180,7 @@ class Rounds:
         self._listen(Phase(f"iteration {winner.iteration}: running the best program again"))
         try:
             self._trials.check_again(program, winner.evaluation)
-        except SandboxUnavailable:
-            raise
-        except (ProgramError, SandboxError) as error:
+        except ProgramError as error:
             self._trials.keep(program, error)
             return replace(winner, evaluation=None, gain=None, fixed=(), broken=(), error=str(error))
         if leak := find_leak(program.source, self._view):
@@ -209,6 +205,7 @@ class Rounds:
             diagnosis=lambda: self._trials.diagnose(incumbent, evaluation),
             lookup=lambda: self._trials.look_up(incumbent, evaluation),
             trial=self._trials.try_out,
+            pause=self._trials.pause,
             note=lambda evidence: self._folder.append({"record": "evidence", "iteration": iteration, **evidence}),
             objective=self._settings.objective,
             max_growth=self._settings.growth_limit,

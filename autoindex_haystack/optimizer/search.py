@@ -1,13 +1,12 @@
 """The loop of the paper: propose, evaluate, keep what helps, combine, repeat; held-out queries are scored once."""
 
 import secrets
-import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from autoindex_haystack.collection import Collection, Split, load_collection, load_split, make_split
-from autoindex_haystack.errors import AutoIndexError
+from autoindex_haystack.errors import AutoIndexError, Interrupted, RunError
 from autoindex_haystack.evaluation import Evaluator, resolve_program
 from autoindex_haystack.evaluation.objective import objective_value
 from autoindex_haystack.files import refuse_existing, remove, replaced_at_the_end
@@ -30,7 +29,14 @@ from autoindex_haystack.optimizer.trials import Trials
 from autoindex_haystack.program import Program, builtin_program
 from autoindex_haystack.proposers import CollectionView, Proposer, Reporting, SearchEnded
 from autoindex_haystack.retrieval import get_backend
-from autoindex_haystack.runs import RunFolder, RunInfo, RunResult, RunSettings, installed_versions
+from autoindex_haystack.runs import (
+    RunFolder,
+    RunInfo,
+    RunResult,
+    RunSettings,
+    installed_versions,
+    refuse_at_work,
+)
 from autoindex_haystack.sandbox import layers_in_force
 
 
@@ -46,8 +52,12 @@ def optimize(
     start: str | Path | Program | FrozenComponent | None = None,
     force: bool = False,
     listener: Listener | None = None,
+    stop: Callable[[], bool] = lambda: False,
 ) -> RunResult:
     """Search for the representation program that makes retrieval best on a collection, and freeze it.
+
+    A search that is interrupted once it has learned something leaves its run folder for
+    :func:`~autoindex_haystack.optimizer.resume`; before that, nothing is left of it.
 
     :param collection: A collection or its folder.
     :param out: The run folder to write.
@@ -61,12 +71,14 @@ def optimize(
         candidates have to be better than it; the gain is still told against ``full_document``.
     :param force: Replace an existing run folder.
     :param listener: Called with events as the search goes on.
+    :param stop: Asked between steps whether the search shall stop; what is at work is finished before.
     :returns: The result, as in ``result.json``.
     :raises CollectionError: If the collection or the split cannot be used.
     :raises RunError: If the run folder exists or cannot be written.
     :raises BackendError: If there is no such engine, or it is none for BM25.
     :raises ProgramError: If there is no such starting program, or it fails on this corpus.
     :raises SandboxUnavailable: If this machine cannot isolate programs as asked.
+    :raises Interrupted: If ``stop`` said so.
 
     ```python
     from autoindex_haystack import optimize
@@ -79,6 +91,7 @@ def optimize(
     place = None if isinstance(collection, Collection) else Path(collection).resolve()
     refuse_existing(out, force=force)
     get_backend(settings.backend)
+    refuse_at_work(out)
     started = resolve_program(start) if start is not None else None
     if started:
         imports = dict.fromkeys((*settings.allowed_imports, *started.settings.allowed_imports))
@@ -96,7 +109,33 @@ def optimize(
     elif isinstance(split, Path):
         split = load_split(split, collection)
     key = secrets.token_bytes(16)
-    evaluator = Evaluator(
+    with search_evaluator(collection, settings, key) as evaluator, replaced_at_the_end(out) as settle:
+        first = started.program if started else None
+        info = _run_info(collection, place, settings, proposer, key, start=first, exact=evaluator.reads)
+        with RunFolder.create(out, info, split, programs=[first] if first else []) as folder:
+            search = Search(collection, split, evaluator, proposer, settings, folder, listener, stop, start=first)
+            try:
+                return search.complete()
+            except BaseException as error:
+                if search.has_learned or isinstance(error, Interrupted):
+                    settle()
+                elif isinstance(error, AutoIndexError) or not search.has_begun:
+                    remove(out)
+                raise
+
+
+def search_evaluator(
+    collection: Collection, settings: SearchSettings, key: bytes, *, exact: bool | None = None
+) -> Evaluator:
+    """Make the evaluator of a search.
+
+    :param collection: The collection.
+    :param settings: How the search is done.
+    :param key: Key of the opaque ids that programs see.
+    :param exact: Whether chunks are read without an index, where that is settled.
+    :returns: The evaluator, to be closed after use.
+    """
+    return Evaluator(
         collection,
         settings.bm25,
         backend=settings.backend,
@@ -106,37 +145,22 @@ def optimize(
         key=key,
         isolation=settings.isolation,
         evaluations=settings.iterations * settings.candidates,
+        exact=exact,
     )
-    with evaluator, replaced_at_the_end(out):
-        first = started.program if started else None
-        info = _run_info(collection, place, settings, proposer, key, first)
-        folder = RunFolder.create(out, info, split)
-        search = Search(collection, split, evaluator, proposer, settings, folder, listener)
-        try:
-            search.start(first)
-        except BaseException:
-            # Nothing has been learned yet that would be worth keeping.
-            remove(out)
-            raise
-        try:
-            search.run()
-        except AutoIndexError:
-            if not search.has_history:
-                remove(out)
-            raise
-        return search.finish()
 
 
 class Search:
-    """One search in progress; :func:`optimize` is the way to run one.
+    """One search in progress; :func:`optimize` is the way to run one, :func:`resume` to go on with one.
 
     :param collection: The collection.
     :param split: The split of its queries.
     :param evaluator: The evaluator of the collection.
     :param proposer: Who suggests programs.
     :param settings: How the search is done.
-    :param folder: Where everything is written down.
+    :param folder: Where everything is written down, and what is recalled from.
     :param listener: Called with events.
+    :param stop: Asked between steps whether the search shall stop.
+    :param start: The first incumbent, when it is not the baseline.
     """
 
     def __init__(
@@ -148,60 +172,82 @@ class Search:
         settings: SearchSettings,
         folder: RunFolder,
         listener: Listener | None = None,
+        stop: Callable[[], bool] = lambda: False,
+        *,
+        start: Program | None = None,
     ) -> None:
         self._collection = collection
         self._split = split
         self._proposer = proposer
         self._settings = settings
         self._folder = folder
+        self._first = start
         self._listen = one_at_a_time(listener)
-        self._trials = Trials(evaluator, split.validation, folder, settings, self._listen)
-        self._began = time.monotonic()
+        self._trials = Trials(evaluator, split.validation, folder, settings, self._listen, stop)
+        self._standing: Standing | None = None
 
     @property
-    def has_history(self) -> bool:
-        """Whether any candidate was tried."""
-        return bool(self._standing.history)
+    def has_begun(self) -> bool:
+        """Whether the baseline has its figures."""
+        return self._standing is not None
 
-    def start(self, program: Program | None = None) -> None:
-        """Evaluate the baseline and the program to start from.
+    @property
+    def has_learned(self) -> bool:
+        """Whether any candidate was tried, or a language model was paid for anything."""
+        paid = isinstance(self._proposer, Reporting) and bool(self._proposer.account().get("calls"))
+        return bool(self._standing and self._standing.history) or paid
 
-        :param program: The first incumbent, when it is not the baseline.
-        :raises ProgramError: If one of them fails.
+    def complete(self) -> RunResult:
+        """Do the search.
+
+        :returns: The result.
         """
+        try:
+            self._standing = standing = self._start()
+            self._run(standing)
+            return self._finish(standing)
+        except OSError as error:
+            where = f"{error.filename}: " if error.filename else ""
+            msg = f"the search broke off ({where}{error.strerror or error})"
+            if self.has_learned:
+                msg += f"; mend that and go on with `autoindex optimize --resume {self._folder.path}`"
+            raise RunError(msg) from error
+
+    def _start(self) -> Standing:
+        """Evaluate the baseline and the program to start from."""
         baseline = builtin_program("full_document")
         evaluation = self._trials.evaluate(baseline, "baseline")
-        self._standing = standing = Standing.at_first(baseline, evaluation)
+        standing = Standing.at_first(baseline, evaluation)
         standing.detectable = detectable_gain(evaluation, self._settings)
         nothing_left = 1.0 - objective_value(evaluation.metrics, self._settings.objective) < self._settings.tolerance
         if not nothing_left and (note := few_queries_note(len(evaluation.scores), standing.detectable)):
             standing.notes.append(note)
         self._listen(BaselineEvaluated(evaluation, standing.detectable))
-        if program is not None and program.sha256 != baseline.sha256:
-            self._start_from(program)
+        if self._first is not None and self._first.sha256 != baseline.sha256:
+            self._start_from(self._first, standing)
+        return standing
 
-    def _start_from(self, program: Program) -> None:
+    def _start_from(self, program: Program, standing: Standing) -> None:
         """Make a program the incumbent, under the same conditions as a candidate but for its figures."""
         evaluation = self._trials.evaluate(program, "starting program")
         self._trials.check_again(program, evaluation)
-        self._standing.start_from(program, evaluation)
+        standing.start_from(program, evaluation)
         if leak := find_leak(program.source, self._view()):
-            self._standing.notes.append(f"Program {program.sha256[:12]}, from which the search started, {leak}")
-        before = objective_value(self._standing.baseline_evaluation.metrics, self._settings.objective)
-        if (lost := before - self._objective()) > 0:
-            self._standing.notes.append(
+            standing.notes.append(f"Program {program.sha256[:12]}, from which the search started, {leak}")
+        before = objective_value(standing.baseline_evaluation.metrics, self._settings.objective)
+        if (lost := before - self._objective(standing)) > 0:
+            standing.notes.append(
                 f"The program from which the search started is worse here than the full documents, by {lost:.4f} on "
                 "the validation queries; a search without --start may find more."
             )
         self._listen(StartEvaluated(evaluation))
 
-    def run(self) -> None:
+    def _run(self, standing: Standing) -> None:
         """Do all iterations."""
-        standing, settings = self._standing, self._settings
+        settings = self._settings
         rounds = Rounds(self._proposer, self._view(), self._trials, standing, settings, self._folder, self._listen)
-        began = time.monotonic()
         for iteration in range(1, settings.iterations + 1):
-            if 1.0 - self._objective() < settings.tolerance:
+            if 1.0 - self._objective(standing) < settings.tolerance:
                 # No candidate could count as an improvement.
                 standing.notes.append(nothing_left_note(iteration, settings.objective))
                 break
@@ -211,22 +257,17 @@ class Search:
                 standing.notes.append(f"The search ended in iteration {iteration}: {ended}.")
                 break
             refused, reason = (decision.refused.outcome, decision.refused.reason) if decision.refused else (None, "")
-            self._listen(
-                IterationEnded(iteration, settings.iterations, decision.adopted, self._objective(), refused, reason)
-            )
-        self._searching = time.monotonic() - began
+            objective = self._objective(standing)
+            self._listen(IterationEnded(iteration, settings.iterations, decision.adopted, objective, refused, reason))
+        self._searching = self._folder.seconds - (self._folder.journal.begun_at or 0.0)
 
-    def finish(self) -> RunResult:
-        """Score the held-out queries, freeze the incumbent and write the result.
-
-        :returns: The result.
-        """
-        standing = self._standing
+    def _finish(self, standing: Standing) -> RunResult:
+        """Score the held-out queries, freeze the incumbent and write the result."""
         self._trials.explain(standing.baseline, standing.baseline_evaluation)
         self._trials.explain(standing.incumbent, standing.evaluation)
         self._listen(Phase("held-out queries"))
-        result = finish(self._collection, self._split, self._settings, self._standing, self._trials, self._folder)
-        result.seconds["total"] = time.monotonic() - self._began
+        result = finish(self._collection, self._split, self._settings, standing, self._trials, self._folder)
+        result.seconds["total"] = self._folder.seconds
         if result.tried:
             result.candidates_per_minute = 60 * result.tried / self._searching
         if isinstance(self._proposer, Reporting):
@@ -235,8 +276,8 @@ class Search:
         self._folder.finish(result)
         return result
 
-    def _objective(self) -> float:
-        return objective_value(self._standing.evaluation.metrics, self._settings.objective)
+    def _objective(self, standing: Standing) -> float:
+        return objective_value(standing.evaluation.metrics, self._settings.objective)
 
     def _view(self) -> CollectionView:
         """What the proposer may see: nothing of the held-out queries."""
@@ -254,7 +295,9 @@ def _run_info(
     settings: SearchSettings,
     proposer: Proposer,
     key: bytes,
+    *,
     start: Program | None,
+    exact: bool,
 ) -> RunInfo:
     layers = layers_in_force(settings.isolation, limits=settings.limits, allowed_imports=settings.allowed_imports)
     return RunInfo(
@@ -282,6 +325,7 @@ def _run_info(
         fingerprint=collection.fingerprint,
         id_key=key.hex(),
         collection_path=str(place) if place else None,
+        exact=exact,
         versions=installed_versions(),
         isolation=list(layers),
     )

@@ -2,21 +2,22 @@
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 
-from autoindex_haystack.errors import ProgramError, SandboxError
+from autoindex_haystack.errors import Interrupted, ProgramError, SandboxError, SandboxUnavailable
 from autoindex_haystack.evaluation import Evaluation, Evaluator
 from autoindex_haystack.evaluation.diagnosis import Diagnosis
 from autoindex_haystack.evaluation.lookup import Lookup
-from autoindex_haystack.optimizer.batch import Batch, Entry, Failure, Tried
+from autoindex_haystack.optimizer.batch import Batch, Entry
 from autoindex_haystack.optimizer.events import Listener, Phase
+from autoindex_haystack.optimizer.recall import Failure, Recall, Tried
 from autoindex_haystack.optimizer.settings import SearchSettings
 from autoindex_haystack.optimizer.staging import Staging
 from autoindex_haystack.program import Program
 from autoindex_haystack.proposers import Dropped
-from autoindex_haystack.runs import ProgramEvidence, RunFolder
+from autoindex_haystack.runs import Evaluations, ProgramEvidence, RunFolder
 
 PHASES = ("propose", "diagnose", "calibrate", "program", "stage", "scan", "score", "check again")
 """Where the time of a search goes. That of candidates side by side adds up."""
@@ -30,6 +31,7 @@ class Trials:
     :param folder: Where everything is written down.
     :param settings: How the search is done.
     :param listener: Called with events, also from several threads.
+    :param stop: Asked between steps whether the search shall stop.
     """
 
     def __init__(
@@ -39,16 +41,18 @@ class Trials:
         folder: RunFolder,
         settings: SearchSettings,
         listener: Listener,
+        stop: Callable[[], bool],
     ) -> None:
         self._evaluator = evaluator
         self._queries = queries
         self._folder = folder
         self._settings = settings
         self._listen = listener
+        self._stop = stop
+        self._recall = Recall(folder, Evaluations(folder.path, evaluator.collection.document_ids))
         self._evaluations: dict[str, Evaluation] = {}
         self.staging = Staging(evaluator, queries, settings)
         self._diagnosis: tuple[str, Diagnosis] | None = None
-        self._explained: set[str] = set()
         self._lookup: Lookup | None = None
         self.seconds = dict.fromkeys(PHASES, 0.0)
 
@@ -65,7 +69,17 @@ class Trials:
     @property
     def layers(self) -> list[str]:
         """The layers of isolation in force."""
-        return list(self._evaluator.layers)
+        known = (evaluation.isolation for evaluation in reversed(self.evaluations) if evaluation.isolation)
+        return list(self._evaluator.layers or next(known, ()))
+
+    def pause(self) -> None:
+        """End the search here if that is wished; called between steps.
+
+        :raises Interrupted: If it is.
+        """
+        if self._stop():
+            msg = f"interrupted; go on with `autoindex optimize --resume {self._folder.path}`"
+            raise Interrupted(msg)
 
     def evaluate(self, program: Program, label: str) -> Evaluation:
         """Evaluate a program on the validation queries with all workers, and write it down.
@@ -76,10 +90,13 @@ class Trials:
         :raises ProgramError: If the program fails.
         """
         self._listen(Phase(label))
-        evaluation = self._evaluator.evaluate(
+        evaluation = self._recall.evaluation(
             program,
-            self._queries,
-            progress=lambda phase, done, total: self._listen(Phase(f"{label}: {phase}", done, total)),
+            lambda: self._evaluator.evaluate(
+                program,
+                self._queries,
+                progress=lambda phase, done, total: self._listen(Phase(f"{label}: {phase}", done, total)),
+            ),
         )
         self.keep(program, evaluation)
         return evaluation
@@ -89,6 +106,7 @@ class Trials:
         programs: Sequence[Program],
         iteration: int,
         numbers: Sequence[int],
+        prepare: Callable[[], None],
         take: Callable[[int, Tried], None],
     ) -> None:
         """Evaluate the programs of a round, several at a time, each program once in a search.
@@ -96,6 +114,7 @@ class Trials:
         :param programs: The programs.
         :param iteration: The number of the round.
         :param numbers: The programs' numbers in it.
+        :param prepare: Makes the stage ready, where one is in use.
         :param take: Called in this thread, in the order of the programs, with the place of each in ``programs`` and
             what became of it; it has to :meth:`keep` that.
         """
@@ -117,8 +136,17 @@ class Trials:
             take_what_is_known()
 
         take_what_is_known()
-        batch = list(entries.values())
-        Batch(self._evaluator, self._queries, self.staging, self._settings, self._listen, batch).run(take_new)
+        batch = Batch(
+            self._evaluator,
+            self._queries,
+            self.staging,
+            self._settings,
+            self._listen,
+            list(entries.values()),
+            recall=self._recall,
+            pause=self.pause,
+        )
+        batch.run(iteration, prepare, take_new)
 
     def keep(self, program: Program, tried: Tried) -> None:
         """Write down what became of a program, before it is used.
@@ -160,7 +188,11 @@ class Trials:
         :param queries: Ids of the held-out queries.
         :returns: Its evaluation.
         """
-        evaluation = self._evaluator.evaluate(program, queries, state=validated.state)
+        evaluation = self._recall.evaluation(
+            program, lambda: self._evaluator.evaluate(program, queries, state=validated.state), queries="held-out"
+        )
+        figures = {"metrics": evaluation.metrics, "scores": evaluation.scores}
+        self._folder.append({"record": "held-out", "program": program.sha256, **figures})
         self._count(evaluation)
         return evaluation
 
@@ -170,9 +202,25 @@ class Trials:
         :param program: The program.
         :param before: Its evaluation.
         :raises ProgramError: If its output is another one.
+        :raises SandboxUnavailable: If this machine cannot isolate it as asked.
         """
-        with self.timed("check again"):
-            self._evaluator.check_again(program, before)
+        record = self._folder.journal.recall("checked")
+        if record is None:
+            self.pause()
+            error = ""
+            with self.timed("check again") as taken:
+                try:
+                    self._evaluator.check_again(program, before)
+                except SandboxUnavailable:
+                    raise
+                except (ProgramError, SandboxError) as found:
+                    error = str(found)
+            record = {"record": "checked", "program": program.sha256, "error": error, "seconds": taken}
+            self._folder.append(record)
+        else:
+            self.add_seconds(record["seconds"])
+        if record["error"]:
+            raise ProgramError(record["error"])
 
     def diagnose(self, program: Program, evaluation: Evaluation) -> Diagnosis:
         """Find out why documents are missed under a program, and write it down; what was found out last is kept.
@@ -187,7 +235,6 @@ class Trials:
                 found = self._evaluator.diagnose(program, self._queries, before=evaluation)
                 ProgramEvidence.of(program.sha256, found).save(self._folder.path)
             self._diagnosis = program.sha256, found
-            self._explained.add(program.sha256)
         return self._diagnosis[1]
 
     def explain(self, program: Program, evaluation: Evaluation) -> None:
@@ -196,7 +243,7 @@ class Trials:
         :param program: The program.
         :param evaluation: Its evaluation.
         """
-        if program.sha256 not in self._explained:
+        if not ProgramEvidence.is_known(self._folder.path, program.sha256):
             with suppress(ProgramError, SandboxError):
                 self.diagnose(program, evaluation)
 
@@ -231,15 +278,28 @@ class Trials:
         return ""
 
     @contextmanager
-    def timed(self, phase: str) -> Iterator[None]:
-        """Count the time of the body, without that of phases within it."""
-        began, before = time.monotonic(), sum(self.seconds.values())
+    def timed(self, phase: str) -> Iterator[dict[str, float]]:
+        """Count the time of the body, without that of phases within it.
+
+        :param phase: What it is.
+        :returns: A context manager whose dictionary, when it ends, has the time of the body by phase.
+        """
+        began, before = time.monotonic(), dict(self.seconds)
+        taken: dict[str, float] = {}
         try:
-            yield
+            yield taken
         finally:
-            within = sum(self.seconds.values()) - before
+            within = sum(self.seconds.values()) - sum(before.values())
             self.seconds[phase] += time.monotonic() - began - within
+            taken |= {name: more for name, seconds in self.seconds.items() if (more := seconds - before[name])}
+
+    def add_seconds(self, taken: Mapping[str, float]) -> None:
+        """Count what was done before the search was interrupted.
+
+        :param taken: The time by phase.
+        """
+        for phase, seconds in taken.items():
+            self.seconds[phase] += seconds
 
     def _count(self, tried: Evaluation | Dropped) -> None:
-        for phase, seconds in tried.seconds.items():
-            self.seconds[phase] += seconds
+        self.add_seconds(tried.seconds)

@@ -7,6 +7,7 @@ from autoindex_haystack.proposers.base import (
     Outcome,
     Proposer,
     ProposerState,
+    Remembering,
     Reporting,
     SearchEnded,
 )
@@ -18,6 +19,7 @@ __all__ = [
     "Outcome",
     "Proposer",
     "ProposerState",
+    "Remembering",
     "Reporting",
     "SearchEnded",
 ]

@@ -4,7 +4,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from autoindex_haystack.proposers.base import Candidate, Outcome, Proposer, ProposerState, Reporting, SearchEnded
+from autoindex_haystack.proposers.base import (
+    Candidate,
+    Outcome,
+    Proposer,
+    ProposerState,
+    Remembering,
+    Reporting,
+    SearchEnded,
+)
 
 
 class AlternatingProposer:
@@ -60,3 +68,17 @@ class AlternatingProposer:
         """Returns what a user should know about the proposals."""
         ended = [f"The proposer {name} ended early: {reason}." for name, reason in self._ended.items()]
         return ended + [note for p in self._proposers if isinstance(p, Reporting) for note in p.notes()]
+
+    def memory(self) -> dict[str, Any]:
+        """Returns who has nothing left and whose turn it was, with what the proposers remember themselves."""
+        parts = {p.name: p.memory() for p in self._proposers if isinstance(p, Remembering)}
+        return {"ended": dict(self._ended), "turn": self._turn.name, "parts": parts}
+
+    def remember(self, memory: dict[str, Any]) -> None:
+        """Remember what was returned by :meth:`memory`."""
+        self._ended = dict(memory["ended"])
+        for proposer in self._proposers:
+            if proposer.name == memory["turn"]:
+                self._turn = proposer
+            if isinstance(proposer, Remembering):
+                proposer.remember(memory["parts"][proposer.name])

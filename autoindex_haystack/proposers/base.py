@@ -1,7 +1,7 @@
 """The one seam between the optimizer and whoever suggests programs.
 
-A proposer is a pure function of the state it is given: all its memory is the history, so that a run can be resumed. It
-never runs a program; it may only ask ``state.check``.
+A proposer is a pure function of the state it is given: all its memory is the history, so that a run can be resumed; one
+that must remember more is :class:`Remembering`. It never runs a program; it may only ask ``state.check``.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -129,6 +129,7 @@ class ProposerState:
         call takes the time of running the incumbent over the corpus and indexing. None where it cannot be had.
     :param trial: Runs a program's source over some documents in isolation, after the static check: the error in full,
         empty when there is none. None where it cannot be had.
+    :param pause: To be called between steps that take long or cost something; raises when the search shall stop.
     :param note: Keeps a JSON object of evidence in the run folder, for people; nothing comes back from it.
     :param objective: What the search maximizes.
     :param max_growth: How many times the corpus the index text of an accepted program may be; None without a limit.
@@ -146,6 +147,7 @@ class ProposerState:
     diagnosis: Callable[[], Diagnosis] | None = None
     lookup: Callable[[], Lookup] | None = None
     trial: Callable[[str], str] | None = None
+    pause: Callable[[], None] = lambda: None
     note: Callable[[dict[str, Any]], None] = lambda _: None
     objective: Objective = "recall@100"
     max_growth: float | None = None
@@ -201,4 +203,20 @@ class Reporting(Protocol):
 
     def notes(self) -> list[str]:
         """Returns sentences for the user."""
+        ...
+
+
+@runtime_checkable
+class Remembering(Protocol):
+    """A proposer that remembers more than the history; a run that is resumed gives it back."""
+
+    def memory(self) -> dict[str, Any]:
+        """Returns what it remembers, as JSON."""
+        ...
+
+    def remember(self, memory: dict[str, Any]) -> None:
+        """Remember what :meth:`memory` returned after the same answer, and nothing else.
+
+        :param memory: It, as JSON gives it back.
+        """
         ...

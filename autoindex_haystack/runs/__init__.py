@@ -1,12 +1,12 @@
 """Run folders: what a search leaves on disk."""
 
 from autoindex_haystack.runs.comparison import Comparison, QueryComparison, RankedDocument, read_comparison
+from autoindex_haystack.runs.evaluations import Evaluations
 from autoindex_haystack.runs.evidence import (
     MissedDocument,
     ProgramEvidence,
     RunStory,
     TransformStory,
-    read_journal,
     tell,
 )
 from autoindex_haystack.runs.folder import (
@@ -16,12 +16,16 @@ from autoindex_haystack.runs.folder import (
     RunResult,
     RunSettings,
     installed_versions,
+    kept_program,
     read_info,
     read_result,
 )
+from autoindex_haystack.runs.journal import read_journal
+from autoindex_haystack.runs.lock import is_at_work, refuse_at_work
 
 __all__ = [
     "Comparison",
+    "Evaluations",
     "MissedDocument",
     "ParetoPoint",
     "ProgramEvidence",
@@ -34,9 +38,12 @@ __all__ = [
     "RunStory",
     "TransformStory",
     "installed_versions",
+    "is_at_work",
+    "kept_program",
     "read_comparison",
     "read_info",
     "read_journal",
     "read_result",
+    "refuse_at_work",
     "tell",
 ]

@@ -1,6 +1,5 @@
 """The evidence of a run: which relevant documents were missed under a program and why, and what was made of it."""
 
-import json
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +13,7 @@ from autoindex_haystack.evaluation.diagnosis import Diagnosis
 from autoindex_haystack.evaluation.objective import Objective, objective_value
 from autoindex_haystack.files import atomic_file
 from autoindex_haystack.runs.folder import read_info, read_result
+from autoindex_haystack.runs.journal import read_journal
 
 FOLDER = "evidence"
 
@@ -66,15 +66,22 @@ class ProgramEvidence(BaseModel):
         ]
         return cls(program_sha256=program_sha256, relevant=diagnosis.relevant, missed=missed)
 
+    @staticmethod
+    def is_known(run: Path, program_sha256: str) -> bool:
+        """Whether a run folder has it.
+
+        :param run: The run folder.
+        :param program_sha256: The program's hash.
+        """
+        return (run / FOLDER / f"{program_sha256}.json").exists()
+
     def save(self, run: Path) -> None:
         """Write it into a run folder, once.
 
         :param run: The run folder.
         """
-        path = run / FOLDER / f"{self.program_sha256}.json"
-        if not path.exists():
-            path.parent.mkdir(exist_ok=True)
-            with atomic_file(path) as temporary:
+        if not self.is_known(run, self.program_sha256):
+            with atomic_file(run / FOLDER / f"{self.program_sha256}.json") as temporary:
                 temporary.write_text(self.model_dump_json(indent=1) + "\n", encoding="utf-8")
 
     @property
@@ -170,22 +177,6 @@ def _read(run: Path, program: str) -> ProgramEvidence:
         return ProgramEvidence.model_validate_json(path.read_bytes())
     except (OSError, ValidationError) as error:
         msg = f"{run} holds no evidence of program {program[:12]}; run the search again with this version"
-        raise RunError(msg) from error
-
-
-def read_journal(run: Path) -> Iterator[dict[str, Any]]:
-    """Read what a search wrote down, record by record.
-
-    :param run: The run folder.
-    :returns: The records, oldest first.
-    :raises RunError: If the folder has no journal, or it is damaged.
-    """
-    path = run / "journal.jsonl"
-    try:
-        lines = path.read_text(encoding="ascii").splitlines()
-        yield from (json.loads(line) for line in lines)
-    except (OSError, ValueError) as error:
-        msg = f"{path} cannot be read ({error})"
         raise RunError(msg) from error
 
 

@@ -1,8 +1,9 @@
 """The run folder: settings, split, programs, an append-only journal, the result and the frozen component."""
 
-import json
-import os
 import platform
+import time
+from collections.abc import Sequence
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, TypeVar
@@ -15,9 +16,16 @@ from autoindex_haystack.evaluation import PairedDifference
 from autoindex_haystack.evaluation.objective import Objective
 from autoindex_haystack.files import atomic_file, refuse_existing, remove
 from autoindex_haystack.frozen import Figures, Gain
+from autoindex_haystack.program import Program
 from autoindex_haystack.retrieval import BM25Settings
+from autoindex_haystack.runs.journal import Journal
+from autoindex_haystack.runs.lock import RunLock
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
+"""Of the run folder; since 2 an interrupted run can be resumed."""
+
+PROGRAMS = "programs"
+"""The folder of the programs in a run folder."""
 
 M = TypeVar("M", bound=BaseModel)
 
@@ -57,6 +65,7 @@ class RunInfo(BaseModel):
 
     :param id_key: Key of the opaque ids that programs saw, as hexadecimal digits.
     :param collection_path: The collection's folder, absolute; None when it was given in memory.
+    :param exact: Whether chunks are read without an index; None where that is not known.
     """
 
     model_config = ConfigDict(extra="forbid")
@@ -67,6 +76,7 @@ class RunInfo(BaseModel):
     fingerprint: str
     id_key: str
     collection_path: str | None = None
+    exact: bool | None = None
     versions: dict[str, str]
     isolation: list[str]
 
@@ -141,22 +151,30 @@ class RunResult(BaseModel):
 
 
 class RunFolder:
-    """A run folder that is being written.
+    """A run folder that is being written. Close it after use: it is locked as long as it is open.
 
     :param path: The folder.
+    :param journal: Its journal; a new one when not given.
+    :param lock: What keeps other processes away from it.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, journal: Journal | None = None, lock: RunLock | None = None) -> None:
         self.path = path
-        self._journal = path / "journal.jsonl"
+        self.journal = journal or Journal(path)
+        self._lock = lock
+        self._spent = self.journal.seconds
+        self._began = time.monotonic()
 
     @classmethod
-    def create(cls, path: Path, info: RunInfo, split: Split, *, force: bool = False) -> "RunFolder":
+    def create(
+        cls, path: Path, info: RunInfo, split: Split, *, programs: Sequence[Program] = (), force: bool = False
+    ) -> "RunFolder":
         """Make a new run folder.
 
         :param path: The folder.
         :param info: What goes into ``run.json``.
         :param split: The split of the queries.
+        :param programs: Programs that it needs from the beginning.
         :param force: Replace what is there.
         :returns: The run folder.
         :raises RunError: If the folder exists or cannot be written.
@@ -164,14 +182,37 @@ class RunFolder:
         refuse_existing(path, force=force)
         try:
             remove(path)
-            (path / "programs").mkdir(parents=True)
+            (path / PROGRAMS).mkdir(parents=True)
         except OSError as error:
             msg = f"the run folder {path} cannot be written ({error.strerror}); choose another --out"
             raise RunError(msg) from error
-        folder = cls(path)
-        folder._write("run.json", info)
+        folder = cls(path, lock=RunLock(path))
         split.save(path / "split.json")
+        for program in programs:
+            folder.add_program(program.source, program.sha256)
+        # The last one: a folder that has it can be resumed.
+        folder._write("run.json", info)
         return folder
+
+    @classmethod
+    def reopen(cls, path: Path) -> "RunFolder":
+        """Open the folder of an interrupted run, to go on with it.
+
+        :param path: The folder.
+        :returns: The run folder, whose journal recalls what is in it.
+        :raises RunError: If another process is at work on it, it cannot be written, or its journal is damaged.
+        """
+        lock = RunLock(path)
+        try:
+            return cls(path, Journal.reopened(path), lock)
+        except BaseException:
+            lock.release()
+            raise
+
+    @property
+    def seconds(self) -> float:
+        """How long the run has taken, interruptions left out."""
+        return self._spent + time.monotonic() - self._began
 
     def add_program(self, source: str, sha256: str) -> None:
         """Keep a program under its hash.
@@ -179,22 +220,17 @@ class RunFolder:
         :param source: Its source.
         :param sha256: Its hash.
         """
-        path = self.path / "programs" / f"{sha256}.py"
+        path = self.path / PROGRAMS / f"{sha256}.py"
         if not path.exists():
             with atomic_file(path) as temporary:
                 temporary.write_bytes(source.encode("utf-8"))
 
     def append(self, record: dict[str, Any]) -> None:
-        """Add a record to the journal and see that it is on disk before it is used.
+        """Add a record to the journal; see :meth:`Journal.append`.
 
         :param record: A JSON object.
         """
-        # In ASCII: whatever a model wrote, half a surrogate pair or another sign for a line's end, is one line of JSON.
-        line = json.dumps(record, allow_nan=False) + "\n"
-        with self._journal.open("ab") as file:
-            file.write(line.encode("ascii"))
-            file.flush()
-            os.fsync(file.fileno())
+        self.journal.append(record, self.seconds)
 
     def finish(self, result: RunResult) -> None:
         """Write ``result.json``.
@@ -203,9 +239,37 @@ class RunFolder:
         """
         self._write("result.json", result)
 
+    def close(self) -> None:
+        """Let other processes at the folder. Closing twice is fine."""
+        if self._lock:
+            self._lock.release()
+
+    def __enter__(self) -> "RunFolder":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     def _write(self, name: str, model: BaseModel) -> None:
         with atomic_file(self.path / name) as temporary:
             temporary.write_text(model.model_dump_json(indent=1) + "\n", encoding="utf-8")
+
+
+def kept_program(run: Path, sha256: str) -> Program:
+    """Give back a program of a run.
+
+    :param run: The run folder.
+    :param sha256: Its hash.
+    :returns: The program.
+    :raises RunError: If it is missing or was changed.
+    """
+    path = run / PROGRAMS / f"{sha256}.py"
+    with suppress(OSError, UnicodeDecodeError):
+        program = Program(path.read_bytes().decode("utf-8"))
+        if program.sha256 == sha256:
+            return program
+    msg = f"{path} is missing or was changed; put it back from a backup, or search again"
+    raise RunError(msg)
 
 
 def read_result(path: Path) -> RunResult:

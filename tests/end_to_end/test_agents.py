@@ -13,6 +13,7 @@ import pytest
 
 from autoindex_haystack.llm import openai_chat
 from autoindex_haystack.proposers.builtin.embedding import embedded
+from autoindex_haystack.runs import read_journal
 from tests.agents_script import MORE_STEMS, STEMS, Agents, program
 from tests.chat_server import Answer, ChatServer
 from tests.optimizer.conftest import folder
@@ -107,8 +108,7 @@ def test_a_run_is_repeated_without_a_network_with_the_same_programs_figures_and_
     assert programs[0] == programs[1]
 
     def decisions(run):
-        records = [json.loads(line) for line in (tmp_path / run / "journal.jsonl").read_text().splitlines()]
-        return [record for record in records if record["record"] in ("candidate", "decision")]
+        return [record for record in read_journal(tmp_path / run) if record["record"] in ("candidate", "decision")]
 
     assert decisions("run") == decisions("again")
     # What was repeated can be repeated; what cannot be is refused with a sentence.

@@ -1,10 +1,9 @@
 """A proposer that suggests what a test says, programs for the collection of forms, and a search with them."""
 
-import json
-
 from autoindex_haystack import optimize
 from autoindex_haystack.optimizer import SearchSettings
 from autoindex_haystack.proposers import Candidate
+from autoindex_haystack.runs import read_journal
 
 PROGRAM = """
 from autoindex_haystack.program import BasePreprocessor, Chunk
@@ -51,4 +50,4 @@ def search(collection, out, proposer, iterations=1, acceptance="paper", objectiv
 
 
 def journal(out):
-    return [json.loads(line) for line in (out / "journal.jsonl").read_text(encoding="utf-8").splitlines()]
+    return read_journal(out)

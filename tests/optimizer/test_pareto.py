@@ -16,6 +16,8 @@ from autoindex_haystack.evaluation import evaluate
 from autoindex_haystack.optimizer import SearchSettings
 from autoindex_haystack.optimizer.pareto import pareto_list
 from autoindex_haystack.optimizer.refreeze import freeze_from_run
+from autoindex_haystack.runs import read_journal
+from autoindex_haystack.runs.journal import Journal
 
 LEVELS = st.integers(1, 3)
 
@@ -71,20 +73,18 @@ def test_what_cannot_be_frozen_is_refused_with_what_to_do(run, tmp_path):
         freeze_from_run(run, "0" * 64, tmp_path / "frozen")
     with pytest.raises(RunError, match="digits"):
         freeze_from_run(run, "", tmp_path / "frozen")
-    journal = (run / "journal.jsonl").read_text()
-    twin = shutil.copytree(run, tmp_path / "twin")
-    first = json.loads(journal.splitlines()[0])
-    (twin / "journal.jsonl").write_text(
-        journal + json.dumps({**first, "program": first["program"][:8] + "0" * 56}) + "\n"
-    )
+    twin, first = shutil.copytree(run, tmp_path / "twin"), read_journal(run)[0]
+    Journal(twin).append({**first, "program": first["program"][:8] + "0" * 56})
     with pytest.raises(RunError, match=r"2 programs of .* give more digits"):
         freeze_from_run(twin, first["program"][:8], tmp_path / "frozen")
     failed = {"record": "failure", "program": first["program"], "error": "it gives another output"}
-    (twin / "journal.jsonl").write_text(journal + json.dumps(failed) + "\n")
+    shutil.copy(run / "journal.jsonl", twin)
+    Journal(twin).append(failed)
     with pytest.raises(RunError, match="failed: it gives another output"):
         freeze_from_run(twin, first["program"], tmp_path / "frozen")
     scores = {query: {**values, "recall@100": 0.123} for query, values in first["scores"].items()}
-    (twin / "journal.jsonl").write_text(json.dumps({**first, "scores": scores}) + "\n")
+    (twin / "journal.jsonl").unlink()
+    Journal(twin).append({**first, "scores": scores})
     with pytest.raises(RunError, match=r"where the run had 0\.1230"):
         freeze_from_run(twin, first["program"], tmp_path / "frozen")
     with pytest.raises(RunError, match="no run"):

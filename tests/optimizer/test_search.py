@@ -113,9 +113,10 @@ def test_everything_is_written_down(collection, tmp_path):
     assert run["settings"]["proposer"] == "scripted"
     records = journal(out)
     kinds = [record["record"] for record in records]
-    assert kinds == ["evaluation", "candidate", "evaluation", "candidate", "failure", "decision"]
-    assert set(records[2]["metrics"]) == set(METRICS)
-    assert records[-1]["adopted"] == result.program_sha256
+    tried = ["candidate", "evaluation", "candidate", "failure"]
+    assert kinds == ["evaluation", "proposal", *tried, "checked", "decision", "held-out", "held-out"]
+    assert set(records[3]["metrics"]) == set(METRICS)
+    assert records[-3]["adopted"] == result.program_sha256
     for record in records:
         if "program" in record:
             source = (out / "programs" / f"{record['program']}.py").read_text()
@@ -216,8 +217,7 @@ def test_a_program_whose_output_changes_somewhere_in_the_corpus_is_not_adopted(c
     assert tried[0].gain > tried[1].gain > 0
     [ended] = [event for event in events if isinstance(event, IterationEnded)]
     assert ended.adopted.candidate == tried[1].candidate
-    journal = [json.loads(line) for line in (tmp_path / "run" / "journal.jsonl").read_text().splitlines()]
-    [failure] = [record for record in journal if record["record"] == "failure"]
+    [failure] = [record for record in journal(tmp_path / "run") if record["record"] == "failure"]
     assert failure["program"] == tried[0].candidate.sha256
     last = next(d.doc_id for d in collection.documents if d.text == collection.documents[-1].text)
     assert f"changes with ids, batch, order, hash seed or time; the first is {last}: " in failure["error"]

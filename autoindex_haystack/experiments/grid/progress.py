@@ -1,11 +1,10 @@
 """How a search went, candidate by candidate, out of its journal."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from autoindex_haystack.errors import RunError
+from autoindex_haystack.runs import read_journal
 
 
 @dataclass(frozen=True)
@@ -30,12 +29,7 @@ def read_progress(run: Path, metric: str) -> Sequence[Tried]:
     :returns: The candidates in the order in which they were tried; those that failed are left out.
     :raises RunError: If the folder has no journal.
     """
-    path = run / "journal.jsonl"
-    try:
-        records = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    except (OSError, ValueError) as error:
-        msg = f"{path} cannot be read ({error}); run the cell again"
-        raise RunError(msg) from error
+    records = read_journal(run)
     metrics = {r["program"]: r["metrics"][metric] for r in records if r["record"] == "evaluation"}
     adopted = {(r["iteration"], r["adopted"]) for r in records if r["record"] == "decision"}
     if not metrics:

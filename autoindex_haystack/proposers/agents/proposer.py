@@ -68,6 +68,7 @@ class AgentsProposer:
             msg = f"the model gave no new program in {_PATIENCE} iterations in a row"
             raise SearchEnded(msg)
         candidates: list[Candidate] = []
+        self._model.pause = state.pause
         try:
             self._collect(state, candidates)
         except LLMError as error:
@@ -86,7 +87,8 @@ class AgentsProposer:
 
     def settings(self) -> dict[str, Any]:
         """Returns how the agents work, for ``run.json``."""
-        return {"model": self._model.name, **self._settings.model_dump(mode="json")}
+        settings = self._settings.model_dump(mode="json")
+        return {"model": self._model.name, "connection": self._model.connection, **settings}
 
     def account(self) -> dict[str, Any]:
         """Returns the sums over all calls, for ``result.json``."""
@@ -99,6 +101,14 @@ class AgentsProposer:
             said = counted(len(changed), "request was not that", "requests were not those")
             notes.append(f"{said} of the recorded run, the first is {changed[0]}.")
         return notes
+
+    def memory(self) -> dict[str, Any]:
+        """Returns what was of no use so far, for :meth:`notes`."""
+        return {"useless": [[*what, count] for what, count in sorted(self._useless.items())]}
+
+    def remember(self, memory: dict[str, Any]) -> None:
+        """Remember what was returned by :meth:`memory`."""
+        self._useless = Counter({(one, many): count for one, many, count in memory["useless"]})
 
     def _collect(self, state: ProposerState, candidates: list[Candidate]) -> None:
         """Add this iteration's candidates one by one, so that those before an error are kept."""

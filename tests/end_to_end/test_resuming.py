@@ -1,0 +1,274 @@
+"""A run survives what may happen to it: kill -9 at any moment, Ctrl-C, a full disk, a damaged or moved folder."""
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from contextlib import ExitStack, suppress
+from pathlib import Path
+
+import pytest
+
+from autoindex_haystack import load_frozen
+from autoindex_haystack.runs import read_journal, read_result
+from tests.agents_script import MORE_STEMS, STEMS, Agents
+from tests.chat_server import ChatServer
+from tests.optimizer.conftest import folder
+
+__all__ = ["folder"]
+
+KITCHEN = Path(__file__).parent / "kitchen"
+COMMAND = [sys.executable, "-m", "autoindex_haystack.cli"]
+SEARCH = ("--iterations", 3, "--candidates", 3, "--objective", "ndcg@10", "--acceptance", "paper", "--split-seed", 24)
+MACHINE = ("--jobs", 1, "--workers", 1)
+
+
+def essence(run):
+    """All that must be equal: records, figures, programs and the frozen component; times and places apart."""
+    result = read_result(run).model_dump(mode="json")
+    for name in ("seconds", "candidates_per_minute", "frozen", "pareto"):
+        del result[name]
+    if result["llm"]:
+        result["llm"] = {"calls": result["llm"]["calls"], "tokens": result["llm"]["tokens"]}
+    records = [{k: v for k, v in record.items() if not k.endswith("seconds")} for record in read_journal(run)]
+    programs = {path.name: path.read_bytes() for path in (run / "programs").iterdir()}
+    return records, result, programs, load_frozen(run / "frozen").manifest.sha256
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """An unbroken run."""
+    out = tmp_path_factory.mktemp("finished") / "run"
+    done = subprocess.run(
+        list(map(str, [*COMMAND, "optimize", KITCHEN, "--out", out, *SEARCH, *MACHINE])),
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert read_result(out).tried >= 6
+    return out
+
+
+@pytest.fixture
+def broken(finished, tmp_path):
+    """The same run as it was in the middle, elsewhere."""
+    run = Path(shutil.copytree(finished, tmp_path / "moved"))
+    for left in ("result.json", "comparison.json"):
+        (run / left).unlink()
+    shutil.rmtree(run / "frozen")
+    lines = lines_of(run)
+    write_lines(run, lines[: len(lines) // 2])
+    return run
+
+
+def lines_of(run):
+    return (run / "journal.jsonl").read_bytes().splitlines(keepends=True)
+
+
+def write_lines(run, lines):
+    (run / "journal.jsonl").write_bytes(b"".join(lines))
+
+
+class Steady:
+    """Answers the same request in the same way, however often it is sent, and counts."""
+
+    def __init__(self, script):
+        self._script = script
+        self._known = {}
+        self.calls = 0
+
+    def __call__(self, request, number):
+        self.calls += 1
+        key = json.dumps(request["messages"])
+        if key not in self._known:
+            self._known[key] = self._script(request, number)
+        return self._known[key]
+
+
+def written(run):
+    """How much of a run is on disk."""
+    size = 0
+    for name in ("journal.jsonl", "exchanges.jsonl"):
+        with suppress(FileNotFoundError):
+            size += (run / name).stat().st_size
+    return size
+
+
+def run_until(arguments, run, size):
+    """Run a command; it is killed as soon as so much of its run is on disk."""
+    command = list(map(str, [*COMMAND, *arguments]))
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=_environment()) as process:
+        while process.poll() is None and (size is None or written(run) < size):
+            time.sleep(0.002)
+        process.kill()
+        return process.wait(), process.stderr.read().decode()
+
+
+def _environment():
+    return {k: v for k, v in os.environ.items() if not k.startswith(("OPENAI_", "AUTOINDEX_"))} | {
+        "OPENAI_API_KEY": "k"
+    }
+
+
+def break_and_resume(begin, unbroken, run, moments, seed):
+    """Kill a run at random moments; returns how often it was killed."""
+    expected, whole = essence(unbroken), written(unbroken)
+    chance = random.Random(seed)
+    arguments, kills = (*begin, "--out", run), 0
+    for size in [*sorted(chance.randrange(1, whole) for _ in range(moments)), None]:
+        jobs = chance.choice([1, 2, 3])
+        code, err = run_until((*arguments, "--jobs", jobs, "--workers", 2), run, size)
+        assert code in (0, -signal.SIGKILL), err
+        kills += code != 0
+        if (run / "run.json").exists():
+            arguments = ("optimize", "--resume", run)
+    assert essence(run) == expected, f"seed {seed}"
+    return kills
+
+
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.full) for seed in range(1, 10))])
+def test_a_run_that_is_killed_ends_as_if_it_had_not_been(finished, tmp_path, seed):
+    assert break_and_resume(("optimize", KITCHEN, *SEARCH), finished, tmp_path / "run", 3 if seed == 0 else 5, seed)
+
+
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.full) for seed in range(1, 10))])
+def test_no_call_of_a_model_is_paid_twice_however_often_a_run_is_killed(folder, tmp_path, seed):
+    search = (
+        "--proposer",
+        "both" if seed % 2 else "agents",
+        "--model",
+        "a-model",
+        "--iterations",
+        2,
+        "--candidates",
+        2,
+    )
+    rounds = [STEMS, MORE_STEMS], ["1 / 0", "doc.text + ' '"]
+    with ExitStack() as stack:
+        scripts = [Steady(Agents(rounds)) for _ in range(2)]
+        servers = [stack.enter_context(ChatServer(script)) for script in scripts]
+        begin = [("optimize", folder, "--acceptance", "paper", *search, "--base-url", s.url) for s in servers]
+        code, err = run_until((*begin[0], "--out", tmp_path / "unbroken", *MACHINE), tmp_path / "unbroken", None)
+        assert code == 0, err
+        moments = 2 if seed == 0 else 5
+        kills = break_and_resume(begin[1], tmp_path / "unbroken", tmp_path / "run", moments, seed)
+    first, second = (script.calls for script in scripts)
+    assert first <= second <= first + kills
+    labels = [json.loads(line)["label"] for line in (tmp_path / "run" / "exchanges.jsonl").read_text().splitlines()]
+    assert len(labels) == len(set(labels))
+    assert read_result(tmp_path / "run").llm["calls"] == first
+
+
+@pytest.mark.parametrize("damage", ["torn", "changed", "zeros"])
+def test_a_last_record_that_is_not_whole_is_cut_off_with_a_note(broken, finished, here, damage):
+    lines = lines_of(broken)
+    if damage == "torn":
+        lines[-1] = lines[-1][: len(lines[-1]) // 2]
+    elif damage == "changed":
+        lines[-1] = lines[-1].replace(b'"', b"'", 1)
+    else:
+        lines[-1] = bytes(len(lines[-1]))
+    write_lines(broken, lines)
+    done = here("optimize", "--resume", broken, *MACHINE).succeeded()
+    assert f"1 record was cut off after record {len(lines) - 1}." in done.err
+    assert essence(broken) == essence(finished)
+
+
+def test_a_record_that_is_damaged_in_the_middle_is_named_and_nothing_is_touched(broken, here):
+    lines = lines_of(broken)
+    lines[2] = lines[2].replace(b'"iteration": 1', b'"iteration": 2')
+    write_lines(broken, lines)
+    before = {path: path.read_bytes() for path in broken.rglob("*") if path.is_file()}
+    here("optimize", "--resume", broken).failed(2, "record 3 of", "journal.jsonl is damaged", "first 2 lines")
+    assert {path: path.read_bytes() for path in broken.rglob("*") if path.is_file()} == before
+
+
+def test_a_damaged_evaluation_is_made_again(broken, finished, here):
+    for path in (broken / "evaluations").rglob("*.zst"):
+        path.write_bytes(path.read_bytes()[:-9] + b"\0" * 9)
+    here("optimize", "--resume", broken, *MACHINE).succeeded()
+    assert essence(broken) == essence(finished)
+
+
+def test_a_program_that_was_changed_is_refused(broken, here):
+    [tried] = [record for record in read_journal(broken) if record["record"] == "candidate"][:1]
+    (broken / "programs" / f"{tried['program']}.py").write_text("print('mine')")
+    here("optimize", "--resume", broken, "--json").failed(2, tried["program"], "is missing or was changed")
+
+
+def test_a_journal_that_goes_another_way_is_refused(broken, here, monkeypatch):
+    """As with another version of a library: the run is not continued with figures that do not fit together."""
+    from autoindex_haystack.optimizer import rounds
+
+    compare = rounds.compare
+    monkeypatch.setattr(rounds, "compare", lambda outcome, *how: compare(outcome, how[1], *how[1:]))
+    before = lines_of(broken)
+    here("optimize", "--resume", broken, *MACHINE, "--json").failed(2, "cannot be resumed", "`decision`")
+    assert lines_of(broken) == before
+
+
+def test_a_moved_collection_must_be_named_and_be_the_same(broken, finished, here, tmp_path):
+    info = json.loads((broken / "run.json").read_text())
+    (broken / "run.json").write_text(json.dumps(info | {"collection_path": str(tmp_path / "gone")}))
+    here("optimize", "--resume", broken).failed(2, "is no longer at", "gone", "autoindex optimize COLLECTION --resume")
+    other = Path(shutil.copytree(KITCHEN, tmp_path / "other"))
+    with (other / "queries.jsonl").open("a") as file:
+        file.write('{"_id": "q99", "text": "bread"}\n')
+    with (other / "qrels.tsv").open("a") as file:
+        file.write("q99\t0001\t1\n")
+    here("optimize", other, "--resume", broken).failed(2, "is not the collection")
+    here("optimize", KITCHEN, "--resume", broken, *MACHINE).succeeded()
+    assert essence(broken) == essence(finished)
+
+
+def test_a_finished_run_is_told_again(finished, here):
+    before = {path: path.stat().st_mtime_ns for path in finished.rglob("*")}
+    done = here("optimize", "--resume", finished, "--json").succeeded()
+    assert json.loads(done.out)["program_sha256"] == read_result(finished).program_sha256
+    assert "is finished" in done.err
+    assert {path: path.stat().st_mtime_ns for path in finished.rglob("*")} == before
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        (("--seed", 1), "--seed"),
+        (("--out", "x"), "--out"),
+        (("--iterations", 5, "--model", "m"), "--iterations, --model"),
+        (("--force",), "--force"),
+        (("--replay", "."), "--replay"),
+    ],
+)
+def test_options_that_the_run_has_itself_are_refused(finished, here, options, named):
+    here("optimize", "--resume", finished, *options).failed(2, "its own settings", named)
+
+
+def test_what_is_no_run_is_refused(here, tmp_path):
+    here("optimize", "--resume", tmp_path).failed(2, "holds no run")
+    here("optimize").failed(2, "Missing option '--out'")
+    here("optimize", "--out", tmp_path / "x").failed(2, "Missing argument 'COLLECTION'")
+
+
+def test_two_processes_never_work_on_one_run_and_a_dead_one_does_not_count(broken, here, finished):
+    hold = "import sys; from pathlib import Path; from autoindex_haystack.runs.lock import RunLock\n"
+    hold += "lock = RunLock(Path(sys.argv[1])); print(flush=True); sys.stdin.read()"
+    with subprocess.Popen([sys.executable, "-c", hold, broken], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+        other.stdout.readline()
+        here("optimize", "--resume", broken).failed(2, f"process {other.pid} is at work on {broken}")
+        here("optimize", KITCHEN, "--out", broken, "--force").failed(2, f"process {other.pid} is at work on")
+        other.kill()
+    assert (broken / ".lock").exists()
+    here("optimize", "--resume", broken, *MACHINE).succeeded()
+    assert essence(broken) == essence(finished)
+    assert not (broken / ".lock").exists()
+
+
+def test_a_clock_that_jumps_changes_nothing(broken, finished, here, monkeypatch):
+    monkeypatch.setattr(time, "time", lambda: random.uniform(-1e9, 1e10))
+    here("optimize", "--resume", broken, *MACHINE).succeeded()
+    assert essence(broken) == essence(finished)
+    assert 0 < read_result(broken).seconds["total"] < 1000
