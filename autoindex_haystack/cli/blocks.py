@@ -7,6 +7,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
+from urllib.parse import urlsplit
 
 import click
 
@@ -15,6 +16,7 @@ from autoindex_haystack.cli.places import check_outputs
 
 if TYPE_CHECKING:
     from autoindex_haystack.distributed import Engine
+    from autoindex_haystack.distributed.clusters import Kind
     from autoindex_haystack.retrieval import BM25Settings
     from autoindex_haystack.sandbox import Isolation, Limits
 
@@ -31,12 +33,14 @@ class Blocks:
     :param address: The address of a Ray cluster.
     :param block_bytes: How large a block is.
     :param shards: How many parts of the index to keep; 0 merges them.
+    :param sink: The kind of cluster to load, its address, and the name of the index there.
     """
 
     engine: str
     address: str | None
     block_bytes: int
     shards: int
+    sink: tuple["Kind", str, str | None] | None
 
 
 def blocks_options(function: F) -> F:
@@ -55,24 +59,60 @@ def blocks_options(function: F) -> F:
         metavar="MIB",
         help=f"How large a block is, uncompressed, in MiB. [default: {_BLOCK_MIB}]",
     )
+    @click.option(
+        "--sink",
+        type=click.Choice(["opensearch", "elasticsearch"]),
+        help="Load the chunks into an index of a cluster; a local index is then built only with --backend.",
+    )
+    @click.option("--url", metavar="URL", help="The cluster's address, with --sink.")
+    @click.option("--index-name", metavar="NAME", help="The index there. [default: that of the component's pipelines]")
     @functools.wraps(function)
     def wrapped(
-        *args: Any, engine: str | None, address: str | None, shards: int | None, block_size: int | None, **kwargs: Any
+        *args: Any,
+        engine: str | None,
+        address: str | None,
+        shards: int | None,
+        block_size: int | None,
+        sink: "Kind | None",
+        url: str | None,
+        index_name: str | None,
+        **kwargs: Any,
     ) -> Any:
         ctx = click.get_current_context()
         given = {"--address": address, "--shards": shards, "--block-size": block_size}
-        if engine is None and (alone := [name for name, value in given.items() if value is not None]):
+        if engine is None and sink is None and (alone := [name for name, value in given.items() if value is not None]):
             msg = f"{alone[0]} goes with --engine"
             raise click.UsageError(msg, ctx)
+        _check_sink(sink, url, index_name)
         if address is not None and engine != "ray":
             msg = "--address goes with --engine ray"
             raise click.UsageError(msg, ctx)
         blocks = None
-        if engine is not None:
-            blocks = Blocks(engine, address, (block_size or _BLOCK_MIB) << 20, shards or 0)
+        if engine is not None or sink is not None:
+            where = (sink, url, index_name) if sink and url else None
+            blocks = Blocks(engine or "local", address, (block_size or _BLOCK_MIB) << 20, shards or 0, where)
         return function(*args, blocks=blocks, **kwargs)
 
     return wrapped  # type: ignore[return-value]
+
+
+def _check_sink(sink: "Kind | None", url: str | None, index_name: str | None) -> None:
+    """Refuse what does not fit together, and a password where others could read it."""
+    ctx = click.get_current_context()
+    if sink is None and (url or index_name):
+        msg = f"{'--url' if url else '--index-name'} goes with --sink"
+        raise click.UsageError(msg, ctx)
+    if sink is None:
+        return
+    parts = urlsplit(url or "")
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        msg = "--sink needs the cluster's --url, such as https://localhost:9200"
+        raise click.UsageError(msg, ctx)
+    if parts.username or parts.password:
+        from autoindex_haystack.distributed.clusters import CREDENTIALS
+
+        msg = f"the --url must not hold a password; set {' and '.join(CREDENTIALS[sink])} instead"
+        raise click.UsageError(msg, ctx)
 
 
 def index_in_blocks(
@@ -114,6 +154,16 @@ def index_in_blocks(
         out = str(Path(out).resolve())
     component = load_frozen(frozen)
     settings = bm25(component.manifest.settings.bm25)
+    cluster = None
+    if blocks.sink is not None:
+        from autoindex_haystack.distributed.clusters import Cluster
+        from autoindex_haystack.frozen.pipelines import default_index
+
+        kind, url, name = blocks.sink
+        cluster = Cluster.from_environment(kind, url, name or default_index(component.manifest), settings)
+    wanted: str | None = backend
+    if cluster is not None and ctx.get_parameter_source("backend") is click.core.ParameterSource.DEFAULT:
+        wanted = None
     given = ctx.get_parameter_source("workers") is not click.core.ParameterSource.DEFAULT
     with progress() as show, closing(_engine(blocks, workers if given or blocks.address is None else None)) as engine:
         made = index_corpus(
@@ -121,8 +171,9 @@ def index_in_blocks(
             component,
             out,
             engine=engine,
-            backend=backend,
+            backend=wanted,
             bm25=settings,
+            cluster=cluster,
             shards=blocks.shards,
             block_bytes=blocks.block_bytes,
             limits=limits,
@@ -134,7 +185,8 @@ def index_in_blocks(
             "out": out,
             "engine": blocks.engine,
             "workers": engine.workers,
-            "backend": backend,
+            "backend": wanted,
+            "sink": {"kind": cluster.kind, "url": cluster.url, "index": cluster.index} if cluster else None,
             **made.model_dump(mode="json", exclude={"seconds"}),
             "component": str(frozen.resolve()),
             "component_sha256": component.manifest.sha256,
@@ -148,9 +200,13 @@ def index_in_blocks(
         return
     kept = f" ({made.resumed:,} of them finished before)" if made.resumed else ""
     click.echo(
-        f"{made.documents:,} documents as {made.chunks:,} chunks in {out} ({backend}, component "
+        f"{made.documents:,} documents as {made.chunks:,} chunks in {out} ({wanted or 'Parquet'}, component "
         f"{component.manifest.sha256[:12]}, {made.blocks:,} blocks{kept}, {summary['seconds']:.1f} seconds)"
     )
+    if cluster:
+        click.echo(f"{made.loaded:,} chunks are in the index {cluster.index} at {cluster.url}")
+    if made.refused:
+        click.echo(f"{made.refused:,} documents have chunks that the cluster refused; see {out}/loaded/*.failed.jsonl")
     if made.failed:
         click.echo(f"{made.failed:,} documents failed; see {out}/chunks/*.failed.jsonl")
     if made.unreachable:

@@ -32,7 +32,7 @@ SECTIONS = {
     "Your own indexing pipeline": ("--corpus-from-pipeline", "--files", "--wrap"),
     "Queries": ("--queries", "--split", "--split-seed"),
     "Retrieval": ("--backend", "--analyzer", "--k1", "--b"),
-    "Work in blocks": ("--engine", "--address", "--shards", "--block-size"),
+    "Work in blocks": ("--engine", "--address", "--shards", "--block-size", "--sink", "--url", "--index-name"),
     "Programs and their isolation": (
         *("--metadata-fields", "--allow-import", "--timeout", "--program-memory", "--max-unreachable", "--sandbox"),
         *("--workers", "--jobs", "--stage-size"),

@@ -4,7 +4,8 @@
     blocks/00000012.json         written last: the block is finished
     chunks/00000012.parquet      its chunks: chunk_id, doc_id, text, meta
     chunks/00000012.failed.jsonl the documents that were put aside, with their errors
-    loaded/00000012.json         the block is in the cluster
+    loaded/00000012.json         the block is in the cluster; ….failed.jsonl has what it refused
+    loaded.json                  whether the job created the index there
     parts/0003-of-0008/          a part of the index, until all are merged; shards/… when they are kept
     index/                       the index
 
@@ -134,6 +135,10 @@ class Output:
         """
         return {int(name.removesuffix(".json")) for name in (self.folder / stage).names(".json")}
 
+    def loaded(self, ordinal: int) -> dict[str, Any]:
+        """Returns what of a block is in the cluster."""
+        return self.folder.read_json(f"{LOADED}/{_name(ordinal)}.json") or {}
+
     def record(self, ordinal: int) -> BlockRecord:
         """Returns what a finished block has."""
         found = self.folder.read_json(f"{BLOCKS}/{_name(ordinal)}.json")
@@ -157,9 +162,9 @@ class Output:
             finally:
                 writer.close()
 
-    def write_failed(self, ordinal: int, failures: Sequence[dict[str, str]]) -> None:
-        """Write the documents of a block that were put aside."""
-        with self.folder.writing(f"{CHUNKS}/{_name(ordinal)}.failed.jsonl") as stream:
+    def write_failed(self, ordinal: int, failures: Sequence[dict[str, str]], stage: str = CHUNKS) -> None:
+        """Write the documents of a block that were put aside, or chunks that a cluster refused."""
+        with self.folder.writing(f"{stage}/{_name(ordinal)}.failed.jsonl") as stream:
             for failure in failures:
                 stream.write(json.dumps(failure, ensure_ascii=False).encode("utf-8", "replace") + b"\n")
 

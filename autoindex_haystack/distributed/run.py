@@ -8,20 +8,22 @@ from numpy.typing import NDArray
 from pydantic import BaseModel
 from xxhash import xxh3_64_intdigest
 
+from autoindex_haystack.distributed.clusters import Cluster, LoadBlock
 from autoindex_haystack.distributed.engines import Engine
 from autoindex_haystack.distributed.filesystem import shown
 from autoindex_haystack.distributed.index_process import is_finished
 from autoindex_haystack.distributed.inputs import find_files, plan_blocks
-from autoindex_haystack.distributed.output import INDEX, BlockRecord, Job, Output
+from autoindex_haystack.distributed.output import INDEX, LOADED, BlockRecord, Job, Output
 from autoindex_haystack.distributed.parts import BuildPart, merge_parts, plan_parts
 from autoindex_haystack.distributed.tasks import MapBlock
-from autoindex_haystack.errors import CollectionError, ProgramError
+from autoindex_haystack.errors import BackendError, CollectionError, ProgramError
 from autoindex_haystack.frozen import FrozenComponent
 from autoindex_haystack.retrieval import BM25Settings
 from autoindex_haystack.sandbox import Isolation, Limits
 from autoindex_haystack.wording import counted
 
 BLOCK_BYTES = 64 << 20
+_LOADED = f"{LOADED}.json"
 
 Progress = Callable[[str, int, int], object]
 """Called with what is being done, how much is done, and how much there is."""
@@ -38,6 +40,7 @@ class Indexed(BaseModel):
     :param resumed: How many of them were finished before.
     :param parts: How many parts of the index were kept; 0 when they were merged.
     :param loaded: How many chunks a cluster was given.
+    :param refused: Of how many documents it refused a chunk.
     :param document_bytes: Bytes of the documents' texts.
     :param chunk_bytes: Bytes of the chunks' texts.
     :param seconds: How long each stage took.
@@ -51,6 +54,7 @@ class Indexed(BaseModel):
     resumed: int = 0
     parts: int = 0
     loaded: int = 0
+    refused: int = 0
     document_bytes: int = 0
     chunk_bytes: int = 0
     seconds: dict[str, float] = {}
@@ -65,6 +69,7 @@ def index_corpus(
     backend: str | None = "lucene",
     bm25: BM25Settings | None = None,
     shards: int = 0,
+    cluster: Cluster | None = None,
     block_bytes: int = BLOCK_BYTES,
     limits: Limits = Limits(),  # noqa: B008 - frozen
     isolation: Isolation = "full",
@@ -80,6 +85,7 @@ def index_corpus(
     :param backend: The engine of the index; None for chunks alone.
     :param bm25: BM25 parameters and analyzer; the component's own when not given.
     :param shards: How many parts of the index to keep; 0 merges them.
+    :param cluster: The index of OpenSearch or Elasticsearch that is loaded, too.
     :param block_bytes: How large a block is.
     :param limits: What the program may use for one document; ``seconds`` is for a block, ``unreachable`` for the share
         of all documents that may fail or lose all tokens.
@@ -107,6 +113,7 @@ def index_corpus(
         backend=backend,
         bm25=bm25 or component.manifest.settings.bm25,
         shards=shards,
+        sink=(cluster.kind, cluster.url, cluster.index) if cluster else None,
     )
     output = Output(out)
     output.claim(job, force=force)
@@ -133,6 +140,9 @@ def index_corpus(
 
     if backend is not None:
         made.parts = _build_index(output, job, ordered, engine, progress, clock)
+    if cluster is not None:
+        _load(output, cluster, ordered, made, engine, limits.unreachable, progress)
+        clock.lap("load")
     made.seconds = clock.seconds
     return made
 
@@ -156,6 +166,41 @@ def _build_index(
         merge_parts(url, job, parts)
         clock.lap("merge")
     return 0
+
+
+def _load(
+    output: Output,
+    cluster: Cluster,
+    records: Sequence[BlockRecord],
+    made: Indexed,
+    engine: Engine,
+    allowed: float,
+    progress: Progress,
+) -> None:
+    """Load what is missing into the cluster."""
+    created = cluster.prepare()
+    before = output.folder.read_json(_LOADED)
+    # After a stop, what was created by this very job counts as created.
+    anew = bool(before["created"]) if before and not created else created
+    if before is None or created:
+        (output.folder / LOADED).remove()
+        output.folder.write_json(_LOADED, {"created": created})
+    done = {ordinal: output.loaded(ordinal) for ordinal in output.finished(LOADED)}
+    waiting = [record.block.ordinal for record in records if record.block.ordinal not in done]
+    progress("loading the cluster", len(done), len(records))
+    for found in engine.each(LoadBlock(output.folder.url, cluster, anew=anew), waiting):
+        done[found["block"]] = found
+        progress("loading the cluster", len(done), len(records))
+    cluster.refresh()
+    made.loaded = sum(found["chunks"] for found in done.values())
+    made.refused = sum(found["refused"] for found in done.values())
+    if made.failed + made.unreachable + made.refused > allowed * made.documents:
+        first = next(found["first"] for _, found in sorted(done.items()) if found["refused"])
+        msg = (
+            f"the cluster refused chunks of {counted(made.refused, 'document', 'documents')}, the first is {first}; "
+            f"see {output.folder.url}/{LOADED}/*.failed.jsonl, or allow it with --max-unreachable"
+        )
+        raise BackendError(msg)
 
 
 def check_ids(output: Output, records: Sequence[BlockRecord]) -> None:

@@ -5,6 +5,14 @@ Both engines are Lucene, so their names of tokenizers and filters are the same. 
 
 from typing import Any
 
+from autoindex_haystack.frozen.chunk_meta import (
+    PROGRAM_SHA256,
+    SOURCE_CONTENT,
+    SOURCE_ID,
+    SOURCE_META,
+    SPLIT_COUNT,
+    SPLIT_ID,
+)
 from autoindex_haystack.retrieval import BM25Settings
 from autoindex_haystack.retrieval.analyzers import stopwords
 
@@ -50,12 +58,12 @@ _MAPPINGS: dict[str, Any] = {
     "properties": {
         "id": {"type": "keyword"},
         "content": {"type": "text", "analyzer": NAME, "similarity": NAME},
-        "source_id": {"type": "keyword"},
-        "split_id": {"type": "long"},
-        "program_sha256": {"type": "keyword"},
-        "split_count": {"type": "long"},
-        "source_content": {"type": "text", "index": False},
-        "source_meta": {"type": "object", "enabled": False},
+        SOURCE_ID: {"type": "keyword"},
+        SPLIT_ID: {"type": "long"},
+        PROGRAM_SHA256: {"type": "keyword"},
+        SPLIT_COUNT: {"type": "long"},
+        SOURCE_CONTENT: {"type": "text", "index": False},
+        SOURCE_META: {"type": "object", "enabled": False},
     },
     "dynamic_templates": [
         {

@@ -11,6 +11,7 @@ from typing import Any
 import yaml
 
 from autoindex_haystack.errors import FrozenError
+from autoindex_haystack.frozen.chunk_meta import SOURCE_ID, SPLIT_ID
 from autoindex_haystack.frozen.clusters import index_body
 from autoindex_haystack.frozen.manifest import Manifest
 
@@ -20,10 +21,12 @@ PIPELINES = ("indexing.yaml", "query.yaml", "indexing.lucene.yaml", "query.lucen
 CLUSTER_PIPELINES = (
     "indexing.opensearch.yaml",
     "query.opensearch.yaml",
+    "query.opensearch.collapse.yaml",
     "indexing.elasticsearch.yaml",
     "query.elasticsearch.yaml",
 )
-"""The files for OpenSearch and Elasticsearch, in which users name their cluster."""
+"""The files for OpenSearch and Elasticsearch, in which users name their cluster. With ``collapse`` the cluster itself
+joins the chunks of a document (MaxP), so that no document is missed for the many chunks of others."""
 
 ELASTICSEARCH_INDEX = "index.elasticsearch.json"
 """The body with which the index is created in Elasticsearch: Haystack's store itself cannot set BM25's parameters."""
@@ -50,6 +53,21 @@ _CLUSTER_RETRIEVERS = {
 _TOP_K, _CHUNKS_A_DOCUMENT = 10, 10
 
 
+_ANY_CHUNK = {"field": f"meta.{SPLIT_ID}", "operator": ">=", "value": 0}
+"""A filter that every chunk passes: without any, the request would say null where a filter belongs."""
+
+_COLLAPSED = {
+    "query": {
+        "bool": {
+            "must": [{"multi_match": {"query": "$query", "fuzziness": 0, "type": "most_fields", "operator": "OR"}}],
+            "filter": "$filters",
+        }
+    },
+    "collapse": {"field": SOURCE_ID},
+}
+"""Haystack's own request, and one chunk a document."""
+
+
 def render_pipeline(name: str, folder: Path, manifest: Manifest) -> str:
     """Write one of the pipelines.
 
@@ -64,7 +82,7 @@ def render_pipeline(name: str, folder: Path, manifest: Manifest) -> str:
     if kind == "indexing":
         body = _indexing(store, folder, manifest, own_store=name in PIPELINES)
     else:
-        body = _query(store) if name in PIPELINES else _cluster_query(store, backend)
+        body = _query(store) if name in PIPELINES else _cluster_query(store, backend, collapse="collapse" in backends)
     component = manifest.sha256[:12]
     advice = "Rewrite after a move: autoindex verify --relocate"
     if name in CLUSTER_PIPELINES:
@@ -80,6 +98,14 @@ def render_elasticsearch_index(manifest: Manifest) -> str:
     :returns: JSON.
     """
     return json.dumps(index_body(manifest.settings.bm25), indent=1) + "\n"
+
+
+def default_index(manifest: Manifest) -> str:
+    """Returns the name of the index in a cluster, unless its users choose another.
+
+    :param manifest: The component's manifest.
+    """
+    return f"autoindex-{manifest.sha256[:12]}"
 
 
 def repin(text: str, folder: Path, manifest: Manifest) -> str:
@@ -127,7 +153,7 @@ def _store_parameters(backend: str, folder: Path, manifest: Manifest) -> dict[st
     bm25 = manifest.settings.bm25
     if backend in ("bm25s", "lucene"):
         return {"path": str(folder / f"index-{backend}"), **bm25.model_dump(mode="json")}
-    place = {"hosts": "http://localhost:9200", "index": f"autoindex-{manifest.sha256[:12]}"}
+    place = {"hosts": "http://localhost:9200", "index": default_index(manifest)}
     body = index_body(bm25)
     return {**place, **body} if backend == "opensearch" else {**place, "custom_mapping": body["mappings"]}
 
@@ -153,10 +179,12 @@ def _query(store: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _cluster_query(store: dict[str, Any], backend: str) -> dict[str, Any]:
+def _cluster_query(store: dict[str, Any], backend: str, *, collapse: bool) -> dict[str, Any]:
     # Fuzziness, which Elasticsearch's retriever has by default, would make another ranking than BM25's.
     exact = {"fuzziness": "0"} if backend == "elasticsearch" else {"fuzziness": 0}
     retriever = {"document_store": store, "top_k": _TOP_K * _CHUNKS_A_DOCUMENT, **exact}
+    if collapse:
+        retriever |= {"top_k": _TOP_K, "custom_query": _COLLAPSED, "filters": _ANY_CHUNK, "filter_policy": "merge"}
     return {
         "components": {
             "retriever": {"type": _CLUSTER_RETRIEVERS[backend], "init_parameters": retriever},

@@ -4,14 +4,24 @@ It analyzes and scores as its index says, by Lucene's formula, and refuses what 
 names an analyzer or similarity which the settings do not define.
 """
 
+import gzip
 import json
 import math
 import threading
 from collections import Counter
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 import regex
+
+
+class Call(NamedTuple):
+    method: str
+    name: str
+    call: str
+    body: bytes
+    login: str
 
 
 class Index:
@@ -24,6 +34,16 @@ class Index:
             for kind, names in known.items():
                 if kind in field and field[kind] not in names:
                     raise ValueError(f"{kind} [{field[kind]}] has not been configured in mappings")
+
+    def as_given_back(self):
+        """As a node gives it back: every setting is text."""
+
+        def text(value):
+            if isinstance(value, dict):
+                return {key: text(item) for key, item in value.items()}
+            return [text(item) for item in value] if isinstance(value, list) else str(value)
+
+        return {"aliases": {}, "settings": {"index": text(self.settings)}, "mappings": self.mappings}
 
     def analyze(self, text):
         analysis = self.settings["analysis"]
@@ -64,6 +84,13 @@ class Index:
             scores = self.scores(wanted["query"])
         filters = query.get("bool", {}).get("filter", {"bool": {}})
         found = [key for key in sorted(scores, key=lambda key: -scores[key]) if matches(filters, self.documents[key])]
+        if "collapse" in body:
+            field = body["collapse"]["field"]
+            assert self.mappings["properties"][field]["type"] == "keyword"
+            best = {}
+            for key in found:
+                best.setdefault(self.documents[key][field], key)
+            found = list(best.values())
         begin = body.get("from", 0)
         hits = [
             {"_id": key, "_score": scores[key], "_source": self.documents[key]}
@@ -75,7 +102,9 @@ class Index:
 def matches(condition, source):
     [(kind, inner)] = condition.items()
     if kind == "bool":
-        return all(matches(part, source) for part in inner.get("must", []) + inner.get("filter", []))
+        assert None not in inner.values(), "[bool] query does not support [filter] with null"
+        parts = [inner.get(kind, []) for kind in ("must", "filter")]
+        return all(matches(one, source) for part in parts for one in (part if isinstance(part, list) else [part]))
     [(field, value)] = inner.items()
     if kind == "terms":
         return source.get(field) in value
@@ -95,7 +124,11 @@ class Handler(BaseHTTPRequestHandler):
     def do(self):
         size = int(self.headers.get("Content-Length") or 0)
         body = self.rfile.read(size)
+        if self.headers.get("Content-Encoding") == "gzip":
+            body = gzip.decompress(body)
+        login = self.headers.get("Authorization", "")
         name, _, call = urlsplit(self.path).path.strip("/").partition("/")
+        self.server.calls.append(Call(self.command, name, call, body, login))
         try:
             status, answer = self.answer(name, call, body)
         except ValueError as error:
@@ -118,10 +151,24 @@ class Handler(BaseHTTPRequestHandler):
         if name != "_bulk" and not call and self.command == "PUT":
             indexes[name] = Index(json.loads(body))
             return 200, {"acknowledged": True, "index": name}
+        if name != "_bulk" and name not in indexes and self.command == "HEAD":
+            return 404, {}
         if name != "_bulk" and name not in indexes:
             return 404, {"error": {"type": "index_not_found_exception", "reason": f"no such index [{name}]"}}
         if name == "_bulk" or call == "_bulk":
+            if self.server.busy > 0:
+                self.server.busy -= 1
+                return 429, {"error": {"type": "rejected_execution_exception", "reason": "busy"}, "status": 429}
             return 200, self.bulk([json.loads(line) for line in body.splitlines() if line], name)
+        if not call and self.command == "GET":
+            return 200, {name: indexes[name].as_given_back()}
+        if call == "_delete_by_query":
+            assert "conflicts=proceed" in self.path
+            query = json.loads(body)["query"]
+            gone = [key for key, source in indexes[name].documents.items() if matches(query, source)]
+            for key in gone:
+                del indexes[name].documents[key]
+            return 200, {"deleted": len(gone)}
         if call == "_mapping":
             return 200, {name: {"mappings": indexes[name].mappings}}
         if call == "_count":
@@ -135,12 +182,17 @@ class Handler(BaseHTTPRequestHandler):
         for line in lines:
             [(action, target)] = line.items()
             documents = self.server.indexes[target.get("_index", name)].documents
+            source = None if action == "delete" else next(lines)
+            if refusal := self.server.refuse(target["_id"], source):
+                items.append({action: {"_index": name, "_id": target["_id"], **refusal}})
+                continue
             if action == "delete":
                 documents.pop(target["_id"], None)
             else:
-                documents[target["_id"]] = next(lines)
+                documents[target["_id"]] = source
             items.append({action: {"_index": name, "_id": target["_id"], "status": 200, "result": "updated"}})
-        return {"took": 1, "errors": False, "items": items}
+        errors = any("error" in answer for item in items for answer in item.values())
+        return {"took": 1, "errors": errors, "items": items}
 
 
 class Node(ThreadingHTTPServer):
@@ -151,6 +203,9 @@ class Node(ThreadingHTTPServer):
     def __init__(self):
         super().__init__(("127.0.0.1", 0), Handler)
         self.indexes = {}
+        self.calls = []
+        self.busy = 0  # Bulk requests to refuse as a whole, as a node does that has too many of them.
+        self.refuse = lambda key, source: None  # Status and error of an item that is refused.
         self.url = f"http://127.0.0.1:{self.server_port}"
         threading.Thread(target=self.serve_forever, daemon=True).start()
 

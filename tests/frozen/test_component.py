@@ -42,6 +42,7 @@ FILES = {
     "query.elasticsearch.yaml",
     "query.lucene.yaml",
     "query.opensearch.yaml",
+    "query.opensearch.collapse.yaml",
     "query.yaml",
     "state.json",
 }
