@@ -13,6 +13,7 @@ from typing import Any
 from autoindex_haystack.errors import FrozenError
 from autoindex_haystack.files import atomic_file, atomic_folder
 from autoindex_haystack.frozen.card import render_card
+from autoindex_haystack.frozen.fingerprint import Fingerprint
 from autoindex_haystack.frozen.manifest import (
     FORMAT_VERSION,
     ComponentSettings,
@@ -65,7 +66,13 @@ def new_manifest(program: Program, state: dict[str, Any], settings: ComponentSet
 
 
 def write_frozen(
-    folder: Path, manifest: Manifest, program: Program, state: dict[str, Any], *, force: bool = False
+    folder: Path,
+    manifest: Manifest,
+    program: Program,
+    state: dict[str, Any],
+    *,
+    fingerprint: Fingerprint | None = None,
+    force: bool = False,
 ) -> FrozenComponent:
     """Write a frozen component, whole or not at all.
 
@@ -73,6 +80,7 @@ def write_frozen(
     :param manifest: Made by :func:`new_manifest`.
     :param program: The program.
     :param state: Its state.
+    :param fingerprint: What its documents are like.
     :param force: Replace what is there.
     :returns: The component as loaded from its place.
     :raises RunError: If the folder exists or cannot be written.
@@ -83,6 +91,8 @@ def write_frozen(
         if state:
             (temporary / _STATE).write_bytes(canonical_json(state))
         (temporary / _MANIFEST).write_text(manifest.model_dump_json(indent=1) + "\n", encoding="utf-8")
+        if fingerprint is not None:
+            fingerprint.write(temporary)
         for name, text in _rendered(place, manifest, program).items():
             (temporary / name).write_text(text, encoding="utf-8")
     return load_frozen(place)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from autoindex_haystack.collection import Document
 from autoindex_haystack.frozen.component import FrozenComponent, new_manifest, write_frozen
+from autoindex_haystack.frozen.fingerprint import take_fingerprint
 from autoindex_haystack.frozen.manifest import ComponentSettings
 from autoindex_haystack.program import Program
 from autoindex_haystack.sandbox import DocumentFile, Isolation, Limits, ProgramRunner, check_stability
@@ -45,4 +46,5 @@ def freeze_program(
         layers = list(runner.layers)
     check_stability(program, documents, state=state, limits=limits, allowed_imports=imports, isolation=isolation)
     manifest = new_manifest(program, state, settings, versions=dict(versions or {}), isolation=layers)
-    return write_frozen(folder, manifest, program, state, force=force)
+    fingerprint = take_fingerprint(program, state, documents, settings=settings, limits=limits, isolation=isolation)
+    return write_frozen(folder, manifest, program, state, fingerprint=fingerprint, force=force)

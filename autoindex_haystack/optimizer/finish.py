@@ -1,6 +1,7 @@
 """The end of a search: the held-out queries are scored, once, the incumbent is frozen, the result is made."""
 
 import math
+from typing import Any
 
 from autoindex_haystack.collection import Collection, Split
 from autoindex_haystack.evaluation import METRICS, Evaluation, PairedDifference, paired_difference, sign_flip_p_value
@@ -16,6 +17,7 @@ from autoindex_haystack.frozen import (
     new_manifest,
     write_frozen,
 )
+from autoindex_haystack.optimizer.fingerprints import fingerprint_of
 from autoindex_haystack.optimizer.pareto import pareto_list
 from autoindex_haystack.optimizer.settings import SearchSettings
 from autoindex_haystack.optimizer.standing import Standing
@@ -174,14 +176,18 @@ def _freeze(
 ) -> FrozenComponent:
     """Write the incumbent as a frozen component into the run folder."""
     before, after = figures
+    program, state = standing.incumbent, standing.evaluation.state
+    own = ComponentSettings(
+        bm25=settings.bm25,
+        metadata_fields=collection.metadata_fields,
+        allowed_imports=settings.allowed_imports,
+    )
+    how: Any = {"limits": settings.limits, "workers": settings.workers, "isolation": settings.isolation}
+    fingerprint = fingerprint_of(program, state, collection.documents, own, **how)
     manifest = new_manifest(
-        standing.incumbent,
-        standing.evaluation.state,
-        ComponentSettings(
-            bm25=settings.bm25,
-            metadata_fields=collection.metadata_fields,
-            allowed_imports=settings.allowed_imports,
-        ),
+        program,
+        state,
+        own,
         learned_on=LearnedOn(
             name=collection.name,
             fingerprint=collection.fingerprint,
@@ -199,4 +205,4 @@ def _freeze(
         versions=installed_versions(),
         isolation=trials.layers,
     )
-    return write_frozen(folder.path / "frozen", manifest, standing.incumbent, standing.evaluation.state, force=True)
+    return write_frozen(folder.path / "frozen", manifest, program, state, fingerprint=fingerprint, force=True)

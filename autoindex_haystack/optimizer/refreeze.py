@@ -20,6 +20,7 @@ from autoindex_haystack.frozen import (
     write_frozen,
 )
 from autoindex_haystack.optimizer.correction import luck_of_the_choice
+from autoindex_haystack.optimizer.fingerprints import fingerprint_of
 from autoindex_haystack.optimizer.finish import measured_gain
 from autoindex_haystack.optimizer.replay import recorded_settings
 from autoindex_haystack.program import Program, builtin_program
@@ -94,14 +95,17 @@ def freeze_from_run(
     objective: Objective = result.gain.objective  # type: ignore[assignment]
     gains = np.array([_gains(other["scores"], records[0]["scores"], objective) for other in records])
     own = _gains(record["scores"], records[0]["scores"], objective)
+    component_settings = ComponentSettings(
+        bm25=info.settings.bm25,
+        metadata_fields=info.settings.metadata_fields,
+        allowed_imports=info.settings.allowed_imports,
+    )
+    how: Any = {"limits": settings.limits, "workers": workers, "isolation": isolation}
+    fingerprint = fingerprint_of(program, learned.state, corpus.documents, component_settings, **how)
     manifest = new_manifest(
         program,
         learned.state,
-        ComponentSettings(
-            bm25=info.settings.bm25,
-            metadata_fields=info.settings.metadata_fields,
-            allowed_imports=info.settings.allowed_imports,
-        ),
+        component_settings,
         learned_on=LearnedOn(
             name=corpus.name,
             fingerprint=corpus.fingerprint,
@@ -137,7 +141,7 @@ def freeze_from_run(
         isolation=layers,
     )
     place = out or run / f"frozen-{program.sha256[:12]}"
-    return write_frozen(place, manifest, program, learned.state, force=force)
+    return write_frozen(place, manifest, program, learned.state, fingerprint=fingerprint, force=force)
 
 
 def _evaluations(run: Path) -> tuple[list[dict[str, Any]], dict[str, str]]:

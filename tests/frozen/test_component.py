@@ -285,9 +285,14 @@ def test_the_card_says_what_was_learned_where_and_how_to_use_it(frozen):
     for part in (
         "Index each document whole",
         "Learned on `small`: 1,234 documents, 3 validation and 6 held-out queries.",
-        "1. Adds word forms. (validation Recall@100 +0.2500)",
-        "| recall@100 | 0.2500 | 0.5000 |",
-        "| ndcg@10 | 0.3333 | 0.4000 |",
+        "1. Adds word forms. (validation recall@100 +0.2500)",
+        "# Frozen representation program for `small`",
+        "| recall@100 | 0.2500 | 0.5000 | +0.2500 | -0.1000 to +0.6000 |",
+        "| ndcg@10 | 0.3333 | 0.4000 | +0.0667 | – |",
+        "BM25 with k1 0.9, b 0.4 and the analyzer bm25s",
+        "It reads the metadata fields `year`",
+        "autoindex optimize COLLECTION --out new_run --k1 0.9 --b 0.4 --analyzer bm25s",
+        "--metadata-fields year --allow-import datetime",
         frozen.manifest.sha256,
         "autoindex verify --relocate",
     ):
