@@ -23,6 +23,8 @@ COMMANDS = {
     "make-queries": "Make queries for a corpus that has none.",
     "split": "Split a collection's queries into validation and held-out.",
     "optimize": "Search for the program that represents a collection best, and freeze it.",
+    "runs": "List runs and how far they are.",
+    "watch": "Look on while another process searches.",
     "prompts": "List or show what a language model is told by `optimize --proposer agents`.",
     "report": "Write a finished run as one HTML page.",
     "diff": "Show what changed from one program of a run to another.",

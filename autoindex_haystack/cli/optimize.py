@@ -113,6 +113,7 @@ if TYPE_CHECKING:
 )
 @options.sandbox_option
 @options.force_option
+@options.quiet_option
 @options.json_option
 def command(
     collection: Path | None,
@@ -144,6 +145,7 @@ def command(
     stage_size: int | None,
     isolation: "Isolation",
     force: bool,
+    quiet: bool,
     as_json: bool,
 ) -> None:
     """Search for the representation program that makes retrieval best on COLLECTION, with BM25 held fixed.
@@ -156,6 +158,7 @@ def command(
     """
     from autoindex_haystack import optimizer
     from autoindex_haystack.cli.interrupting import resumable
+    from autoindex_haystack.cli.live import LiveView
     from autoindex_haystack.cli.resuming import proposer_again
     from autoindex_haystack.cli.search_log import SearchLog
     from autoindex_haystack.optimizer import SearchSettings
@@ -213,8 +216,8 @@ def command(
                 start=start,
                 force=force,
             )
-    with progress() as show, resumable(run) as stop:
-        result = search(listener=SearchLog(show, objective=objective, quiet=as_json), stop=stop)
+    with progress(LiveView(run), quiet=quiet) as show, resumable(run) as stop:
+        result = search(listener=SearchLog(show, objective=objective, quiet=quiet or as_json), stop=stop)
     wrapped = write_wrapped(wrap, run) if wrap else None
     page = None if told_again else add_report(run)
     written = {name: str(path.resolve()) for name, path in (("wrapped", wrapped), ("report", page)) if path}
@@ -241,7 +244,7 @@ def _check_together(proposer: str, replay: Path | None, resume: Path | None) -> 
     parameters = click.get_current_context().command.params
     if resume or replay:
         which, what = ("--resume", "goes on with") if resume else ("--replay", "repeats")
-        free = {"collection", "wrap", "workers", "jobs", "isolation", "as_json"}
+        free = {"collection", "wrap", "workers", "jobs", "isolation", "quiet", "as_json"}
         free |= {"resume", *REACHING} if resume else {"replay", "out", "force"}
         decisive = tuple(parameter.name for parameter in parameters if parameter.name and parameter.name not in free)
         if named := given(decisive):

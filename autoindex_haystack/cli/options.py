@@ -181,6 +181,10 @@ json_option: Decorator[Any] = click.option(
     "--json", "as_json", is_flag=True, help="Print one JSON object on stdout and nothing else there."
 )
 
+quiet_option: Decorator[Any] = click.option(
+    "--quiet", is_flag=True, help="Show nothing of what goes on, only the result."
+)
+
 force_option: Decorator[Any] = click.option("--force", is_flag=True, help="Replace what is there.")
 
 workers_option: Decorator[Any] = click.option(

@@ -3,7 +3,7 @@
 import json
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ import click
 from autoindex_haystack.cli.text import one_line
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
     from rich.progress import Progress as Bar
     from rich.progress import TaskID
 
@@ -110,9 +111,15 @@ class Progress:
 
 
 @contextmanager
-def progress() -> Iterator[Progress]:
-    """Show progress on stderr while the body runs; quiet when stderr is no terminal."""
-    if not sys.stderr.isatty():
+def progress(
+    above: "Callable[[], Iterable[RenderableType]] | None" = None, *, quiet: bool = False
+) -> Iterator[Progress]:
+    """Show progress on stderr while the body runs; quiet when stderr is no terminal.
+
+    :param above: Gives what is shown above the bars.
+    :param quiet: Whether nothing is shown at all.
+    """
+    if quiet or not sys.stderr.isatty():
         yield Progress()
         return
     from rich.console import Console
@@ -127,7 +134,13 @@ def progress() -> Iterator[Progress]:
         TaskProgressColumn(),
         TimeElapsedColumn(),
     )
-    bar = Bar(*columns, console=Console(stderr=True), transient=True, redirect_stdout=False, redirect_stderr=False)
+
+    class Headed(Bar):
+        def get_renderables(self) -> "Iterable[RenderableType]":
+            yield from above() if above else ()
+            yield from super().get_renderables()
+
+    bar = Headed(*columns, console=Console(stderr=True), transient=True, redirect_stdout=False, redirect_stderr=False)
     shown = Progress(bar)
     timer = threading.Timer(PATIENCE, shown.show)
     timer.daemon = True

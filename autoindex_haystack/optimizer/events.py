@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from autoindex_haystack.evaluation import Evaluation
-from autoindex_haystack.proposers import Outcome
+from autoindex_haystack.proposers import Candidate, Outcome
 
 
 @dataclass(frozen=True)
@@ -72,6 +72,20 @@ class StartEvaluated:
 
 
 @dataclass(frozen=True)
+class CandidatesProposed:
+    """There are new candidates.
+
+    :param iteration: The iteration, from 1.
+    :param candidates: The candidates.
+    :param combined: Whether it is the combination of earlier ones of the iteration.
+    """
+
+    iteration: int
+    candidates: tuple[Candidate, ...]
+    combined: bool = False
+
+
+@dataclass(frozen=True)
 class CandidateTried:
     """A candidate has its figures, or failed.
 
@@ -103,17 +117,30 @@ class IterationEnded:
     reason: str = ""
 
 
-Event = Phase | Resumed | BaselineEvaluated | StartEvaluated | CandidateAtRest | CandidateTried | IterationEnded
+Event = (
+    Phase
+    | Resumed
+    | BaselineEvaluated
+    | StartEvaluated
+    | CandidatesProposed
+    | CandidateAtRest
+    | CandidateTried
+    | IterationEnded
+)
 Listener = Callable[[Event], None]
 
 
-def one_at_a_time(listener: Listener | None) -> Listener:
-    """Returns a listener for events of several threads that calls the given one, if any, with one event at a time."""
+def one_at_a_time(*listeners: Listener) -> Listener:
+    """Join listeners.
+
+    :param listeners: The listeners.
+    :returns: One for events of several threads, which calls the given ones in their order, with one event at a time.
+    """
     lock = threading.Lock()
 
     def listen(event: Event) -> None:
-        if listener is not None:
-            with lock:
+        with lock:
+            for listener in listeners:
                 listener(event)
 
     return listen

@@ -8,7 +8,7 @@ from autoindex_haystack.errors import ProgramError
 from autoindex_haystack.evaluation import Evaluation
 from autoindex_haystack.optimizer.acceptance import Verdict, acceptance_rule
 from autoindex_haystack.optimizer.correction import luck_of_a_step
-from autoindex_haystack.optimizer.events import CandidateTried, Listener, Phase
+from autoindex_haystack.optimizer.events import CandidatesProposed, CandidateTried, Listener, Phase
 from autoindex_haystack.optimizer.leaks import find_leak
 from autoindex_haystack.optimizer.proposals import Proposals
 from autoindex_haystack.optimizer.recall import Tried
@@ -126,6 +126,7 @@ class Rounds:
 
         Their records and events come in the order of the candidates, however many are evaluated at a time.
         """
+        self._listen(CandidatesProposed(iteration, tuple(candidates), combined))
         numbers = range(before + 1, before + 1 + len(candidates))
         programs = [
             Program(candidate.source, f"candidate {iteration}.{number}")

@@ -4,6 +4,7 @@ import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from autoindex_haystack.collection import Collection, Split, load_collection, load_split, make_split
 from autoindex_haystack.errors import AutoIndexError, Interrupted, RunError
@@ -25,6 +26,7 @@ from autoindex_haystack.optimizer.leaks import find_leak
 from autoindex_haystack.optimizer.rounds import Rounds
 from autoindex_haystack.optimizer.settings import SearchSettings
 from autoindex_haystack.optimizer.standing import Standing
+from autoindex_haystack.optimizer.status import StatusKeeper
 from autoindex_haystack.optimizer.trials import Trials
 from autoindex_haystack.program import Program, builtin_program
 from autoindex_haystack.proposers import CollectionView, Proposer, Reporting, SearchEnded
@@ -182,7 +184,8 @@ class Search:
         self._settings = settings
         self._folder = folder
         self._first = start
-        self._listen = one_at_a_time(listener)
+        self._status = StatusKeeper(folder, settings, self._account)
+        self._listen = one_at_a_time(self._status, *([listener] if listener else []))
         self._trials = Trials(evaluator, split.validation, folder, settings, self._listen, stop)
         self._standing: Standing | None = None
 
@@ -194,7 +197,7 @@ class Search:
     @property
     def has_learned(self) -> bool:
         """Whether any candidate was tried, or a language model was paid for anything."""
-        paid = isinstance(self._proposer, Reporting) and bool(self._proposer.account().get("calls"))
+        paid = bool((self._account() or {}).get("calls"))
         return bool(self._standing and self._standing.history) or paid
 
     def complete(self) -> RunResult:
@@ -203,9 +206,10 @@ class Search:
         :returns: The result.
         """
         try:
-            self._standing = standing = self._start()
-            self._run(standing)
-            return self._finish(standing)
+            with self._status:
+                self._standing = standing = self._start()
+                self._run(standing)
+                return self._finish(standing)
         except OSError as error:
             where = f"{error.filename}: " if error.filename else ""
             msg = f"the search broke off ({where}{error.strerror or error})"
@@ -272,9 +276,12 @@ class Search:
             result.candidates_per_minute = 60 * result.tried / self._searching
         if isinstance(self._proposer, Reporting):
             result.notes += self._proposer.notes()
-            result.llm = self._proposer.account()
+            result.llm = self._account()
         self._folder.finish(result)
         return result
+
+    def _account(self) -> dict[str, Any] | None:
+        return self._proposer.account() if isinstance(self._proposer, Reporting) else None
 
     def _objective(self, standing: Standing) -> float:
         return objective_value(standing.evaluation.metrics, self._settings.objective)

@@ -202,9 +202,15 @@ class RunFolder:
         :returns: The run folder, whose journal recalls what is in it.
         :raises RunError: If another process is at work on it, it cannot be written, or its journal is damaged.
         """
+        from autoindex_haystack.runs.status import read_status
+
         lock = RunLock(path)
         try:
-            return cls(path, Journal.reopened(path), lock)
+            folder = cls(path, Journal.reopened(path), lock)
+            if status := read_status(path):
+                # It is written more often than records are.
+                folder._spent = max(folder._spent, status.seconds)
+            return folder
         except BaseException:
             lock.release()
             raise

@@ -3,10 +3,12 @@
 import json
 import os
 import random
+import re
 import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -16,7 +18,7 @@ import pytest
 from autoindex_haystack import load_frozen
 from autoindex_haystack.runs import read_journal, read_result
 from tests.agents_script import MORE_STEMS, STEMS, Agents
-from tests.chat_server import ChatServer
+from tests.chat_server import Answer, ChatServer
 from tests.optimizer.conftest import folder
 
 __all__ = ["folder"]
@@ -25,6 +27,12 @@ KITCHEN = Path(__file__).parent / "kitchen"
 COMMAND = [sys.executable, "-m", "autoindex_haystack.cli"]
 SEARCH = ("--iterations", 3, "--candidates", 3, "--objective", "ndcg@10", "--acceptance", "paper", "--split-seed", 24)
 MACHINE = ("--jobs", 1, "--workers", 1)
+
+HOLD = (
+    "import sys; from pathlib import Path; from autoindex_haystack.runs.lock import RunLock\n"
+    "lock = RunLock(Path(sys.argv[1])); print(flush=True); sys.stdin.read()"
+)
+"""A process that has a run folder locked."""
 
 
 def essence(run):
@@ -254,9 +262,7 @@ def test_what_is_no_run_is_refused(here, tmp_path):
 
 
 def test_two_processes_never_work_on_one_run_and_a_dead_one_does_not_count(broken, here, finished):
-    hold = "import sys; from pathlib import Path; from autoindex_haystack.runs.lock import RunLock\n"
-    hold += "lock = RunLock(Path(sys.argv[1])); print(flush=True); sys.stdin.read()"
-    with subprocess.Popen([sys.executable, "-c", hold, broken], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+    with subprocess.Popen([sys.executable, "-c", HOLD, broken], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
         other.stdout.readline()
         here("optimize", "--resume", broken).failed(2, f"process {other.pid} is at work on {broken}")
         here("optimize", KITCHEN, "--out", broken, "--force").failed(2, f"process {other.pid} is at work on")
@@ -272,3 +278,146 @@ def test_a_clock_that_jumps_changes_nothing(broken, finished, here, monkeypatch)
     here("optimize", "--resume", broken, *MACHINE).succeeded()
     assert essence(broken) == essence(finished)
     assert 0 < read_result(broken).seconds["total"] < 1000
+
+
+def test_ctrl_c_finishes_the_step_and_says_how_to_go_on(folder, tmp_path):
+    run = tmp_path / "run"
+    command = list(map(str, [*COMMAND, "optimize", folder, "--out", run, "--iterations", 50, *MACHINE]))
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+        while b'"candidate"' not in (lines := (run / "journal.jsonl").read_bytes() if written(run) else b""):
+            assert process.poll() is None, process.stderr.read()
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        err = process.communicate(timeout=120)[1]
+    assert process.returncode == 130, err
+    assert "press Ctrl-C again to stop at once" in err
+    assert f"interrupted; go on with `autoindex optimize --resume {run}`" in err
+    assert "Traceback" not in err
+    assert len(read_journal(run)) >= lines.count(b"\n")
+    assert not (run / "result.json").exists()
+    assert not (run / ".lock").exists()
+
+
+def test_a_second_ctrl_c_waits_for_nothing(folder, tmp_path):
+    """A model that takes its time is not waited for."""
+    run, asked = tmp_path / "run", threading.Event()
+
+    def script(request, number):
+        asked.set()
+        return Answer("Late.", wait=100)
+
+    with ChatServer(script) as server:
+        model = ("--proposer", "agents", "--model", "a-model", "--base-url", server.url)
+        command = list(map(str, [*COMMAND, "optimize", folder, "--out", run, *model, *MACHINE]))
+        with subprocess.Popen(
+            command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=_environment()
+        ) as process:
+            assert asked.wait(60)
+            process.send_signal(signal.SIGINT)
+            while b"again to stop" not in process.stderr.readline():
+                pass
+            process.send_signal(signal.SIGINT)
+            err = process.communicate(timeout=60)[1].decode()
+    assert process.returncode == 130, err
+    assert f"interrupted; go on with `autoindex optimize --resume {run}`" in err
+    assert not (run / "exchanges.jsonl").exists()
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A disk of 400 KB, where it can be had, else what limits a command to small files."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    mounted = subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", "size=400k", "tmpfs", place], capture_output=True, check=False
+    )
+    if mounted.returncode == 0:
+        yield place, []
+        subprocess.run(["umount", place], check=True)
+    else:
+        yield place, ["prlimit", "--fsize=60000", "--"]
+
+
+def test_a_full_disk_ends_a_run_with_a_sentence_and_room_lets_it_go_on(finished, small_disk, tmp_path, here):
+    place, limit = small_disk
+    run, filler = place / "run", place / "filler"
+    command = list(map(str, [*limit, *COMMAND, "optimize", KITCHEN, "--out", run, *SEARCH, *MACHINE]))
+    room = written(finished) // 2
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        while process.poll() is None and written(run) < room:
+            time.sleep(0.002)
+        if not limit:
+            with suppress(OSError), filler.open("wb") as file:
+                file.write(bytes(1 << 20))
+        err = process.communicate(timeout=120)[1].decode()
+    assert process.returncode == 2, err
+    assert re.search(r"No space left|File too large", err)
+    assert f"mend that and go on with `autoindex optimize --resume {run}`" in err
+    if not limit:
+        filler.unlink(missing_ok=True)
+    moved = Path(shutil.copytree(run, tmp_path / "moved"))
+    here("optimize", "--resume", moved, *MACHINE).succeeded()
+    assert essence(moved) == essence(finished)
+
+
+def test_a_read_only_folder_is_refused(broken, here, tmp_path):
+    if os.geteuid() == 0:
+        mounted = subprocess.run(["mount", "--bind", broken, broken], capture_output=True, check=False)
+        if mounted.returncode:
+            pytest.skip("root may write everywhere, and nothing can be mounted")
+        subprocess.run(["mount", "-o", "remount,ro,bind", broken], check=True)
+    else:
+        broken.chmod(0o555)
+    try:
+        here("optimize", "--resume", broken).failed(2, str(broken), "cannot be written", "make it writable")
+        assert "interrupted" in here("runs", broken.parent).succeeded().out
+    finally:
+        if os.geteuid() == 0:
+            subprocess.run(["umount", broken], check=True)
+        else:
+            broken.chmod(0o755)
+
+
+def test_runs_are_listed_with_their_states(broken, finished, here):
+    with subprocess.Popen([sys.executable, "-c", HOLD, broken], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
+        other.stdout.readline()
+        told = json.loads(here("runs", broken.parent, "--json").succeeded().out)["runs"]
+        assert [(row["run"], row["state"]) for row in told] == [(str(broken), "running")]
+        other.kill()
+    [row] = json.loads(here("runs", broken.parent, "--json").succeeded().out)["runs"]
+    assert (row["state"], row["collection"], row["learned"]) == ("interrupted", "kitchen", None)
+    [row] = json.loads(here("runs", finished.parent, "--json").succeeded().out)["runs"]
+    result = read_result(finished)
+    assert (row["state"], row["held_out_gain"]) == ("finished", result.gain.held_out)
+    assert row["learned"] == result.learned.held_out["ndcg@10"]
+    assert row["status"]["best"] == result.learned.validation["ndcg@10"]
+    assert (row["status"]["tried"], row["status"]["adopted"]) == (result.tried, result.adopted)
+    assert row["status"]["gain"] == pytest.approx(result.gain.validation)
+    text = here("runs", finished.parent).succeeded().out
+    assert "finished" in text
+    assert f"{result.gain.held_out:+.4f}" in text
+    assert "no runs" in here("runs", KITCHEN).succeeded().out
+
+
+def test_another_terminal_can_watch_until_the_end(tmp_path, autoindex):
+    run = tmp_path / "run"
+    command = list(map(str, [*COMMAND, "optimize", KITCHEN, "--out", run, *SEARCH, *MACHINE, "--quiet"]))
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        while not (run / "run.json").exists():
+            assert process.poll() is None, process.stderr.read()
+            time.sleep(0.01)
+        watched = autoindex("watch", run).succeeded().out
+        out = process.communicate(timeout=60)[0]
+    result = read_result(run)
+    *_, last, end = watched.splitlines()
+    assert f"{result.tried} candidates tried, {result.adopted} adopted" in last
+    assert f"{result.learned.validation['ndcg@10']:.4f}" in last
+    assert end == f"{run} is finished; read it with `autoindex report {run}`"
+    assert "candidate 1" not in out
+    assert "gain in ndcg@10" in out
+
+
+def test_what_was_interrupted_says_so_to_who_watches(broken, here):
+    assert f"go on with `autoindex optimize --resume {broken}`" in here("watch", broken).succeeded().out
+    assert json.loads(here("watch", broken, "--json").succeeded().out)["state"] == "interrupted"
+    here("watch", KITCHEN).failed(2, "holds no run")
