@@ -7,7 +7,7 @@ import base64
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import xxhash
@@ -38,7 +38,9 @@ _KOLMOGOROV = 1.63
 """What chance exceeds in one of a hundred comparisons: a normal deviate, and the Kolmogorov-Smirnov statistic times
 the square root of the effective number (Smirnov, Table for estimating the goodness of fit, 1948)."""
 
-Kind = Literal["share", "distribution"]
+_LOST, _UNKNOWN = "documents that cannot be found", "unknown words"
+_ONLY_MORE = (_LOST, _UNKNOWN)
+"""Fewer of these are no reason to worry: documents that were learned from have no unknown words, for one."""
 
 
 class Fingerprint(BaseModel):
@@ -75,7 +77,8 @@ class Drift(BaseModel):
     :param name: What it is.
     :param learned: Its share when the component was learned; for a distribution the mean of its numbers, by class.
     :param now: The same of the new documents.
-    :param difference: Of a share the absolute difference; of a distribution the largest difference of the cumulative
+    :param difference: Of a share the absolute difference, of unknown words and lost documents the increase; of a
+        distribution the largest difference of the cumulative
         shares (Kolmogorov-Smirnov). 0 to 1.
     :param chance: What chance alone exceeds once in a hundred times with so many documents.
     :param drifted: Whether the difference exceeds both the threshold and chance.
@@ -152,10 +155,11 @@ def compare_fingerprints(learned: Fingerprint, now: Fingerprint, threshold: floa
     effective = learned.documents * now.documents / max(1, learned.documents + now.documents)
     for name in shares.keys() & shares_now.keys():
         before, after = shares[name], shares_now[name]
+        difference = max(0.0, after - before) if name in _ONLY_MORE else abs(after - before)
         # A share of 0 or 1 in a sample may be another one in what it was taken from.
         pooled = min(max((before + after) / 2, 1 / least), 1 - 1 / least) if least > 1 else 0.5
         chance = _Z * float(np.sqrt(pooled * (1 - pooled) / max(effective, 0.5)))
-        found.append(_drift(name, before, after, abs(after - before), chance, threshold))
+        found.append(_drift(name, before, after, difference, chance, threshold))
     for name in learned.distributions.keys() & now.distributions.keys():
         old, new = np.array(learned.distributions[name], float), np.array(now.distributions[name], float)
         old, new = old / max(1.0, old.sum()), new / max(1.0, new.sum())
@@ -211,8 +215,8 @@ def _measure(
         documents=len(sample),
         shares={
             "documents that the program changes": _share([m != [_words(w)] for m, w in zip(made, whole, strict=True)]),
-            "documents that cannot be found": _share((sizes > 0) & ~reached),
-            "unknown words": unknown,
+            _LOST: _share((sizes > 0) & ~reached),
+            _UNKNOWN: unknown,
         },
         distributions={
             "words in a document": _classes(sizes),

@@ -88,6 +88,14 @@ def test_documents_of_the_same_kind_do_not_drift_and_others_do():
     }
 
 
+def test_the_documents_that_were_learned_from_do_not_drift():
+    corpus = [Document(f"d{i}", f"wing word{i} other{i // 2} third{i // 3}") for i in range(60)]
+    learned = take_fingerprint(TWICE, {}, corpus)
+    found = compare_fingerprints(learned, take_fingerprint(TWICE, {}, corpus, known=learned), 0.0)
+    assert learned.shares["unknown words"] > 0.5
+    assert [drift.name for drift in found if drift.difference] == []
+
+
 def test_few_documents_cannot_show_a_drift_that_chance_explains():
     learned = take_fingerprint(TWICE, {}, documents(800, ["wing", "a1", "a2", "a3"], 2))
     now = take_fingerprint(TWICE, {}, [Document("x", "a1 a2")], known=learned)
