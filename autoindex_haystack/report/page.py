@@ -85,7 +85,7 @@ def render_report(run: Path) -> bytes:
         "programs": programs,
         "learned": next((i for i, p in enumerate(programs) if p.sha256 == result.program_sha256 and p.source), 0),
         "steps": [tried for tried in programs if tried.fate == "adopted"],
-        "verdict": verdict(result),
+        "verdict": verdict(result, programs[0].sha256),
         "intervals": _intervals(result.differences),
         "progress": progress_chart(programs, objective_name(objective)),
         "tree": program_tree(programs),
@@ -112,15 +112,16 @@ def render_report(run: Path) -> bytes:
     return page
 
 
-def verdict(result: RunResult) -> str:
+def verdict(result: RunResult, baseline: str) -> str:
     """Say in a sentence what the held-out queries say of the learned program.
 
     :param result: The run's result.
+    :param baseline: The baseline's hash.
     :returns: The sentence.
     """
     gain = result.gain
     name = objective_name(gain.objective)  # type: ignore[arg-type]
-    if not result.adopted:
+    if result.program_sha256 == baseline:
         return "No candidate was better than the baseline by more than luck, so the baseline was frozen."
     change = f"{gain.held_out:+.4f} {name} on the held-out queries"
     interval = f"95 % interval {gain.low:+.4f} to {gain.high:+.4f}"

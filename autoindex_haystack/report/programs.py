@@ -8,7 +8,7 @@ from typing import Any, Literal
 from autoindex_haystack.errors import RunError
 from autoindex_haystack.evaluation.metrics import PerQuery
 from autoindex_haystack.evaluation.objective import Objective, objective_value
-from autoindex_haystack.runs import read_journal
+from autoindex_haystack.runs import read_info, read_journal
 
 Fate = Literal["baseline", "adopted", "not adopted", "no better", "dropped", "failed"]
 """What became of a program. Those ``not adopted`` gained, but another one gained more or the rule of acceptance refused
@@ -19,7 +19,7 @@ them; ``dropped`` ones were estimated on a part of the corpus."""
 class Tried:
     """A program that was tried, or the baseline.
 
-    :param label: How people call it: ``baseline``, or iteration and number such as ``3.2``.
+    :param label: How people call it: ``baseline``, ``start``, or iteration and number such as ``3.2``.
     :param sha256: Its hash.
     :param iteration: The iteration; 0 for the baseline.
     :param idea: What it does differently.
@@ -70,10 +70,16 @@ def read_programs(run: Path, objective: Objective) -> list[Tried]:
         raise RunError(msg)
     first = next(iter(evaluations.values()))
     base = objective_value(first["metrics"], objective)
-    found = _Records(records, evaluations, objective, base)
-    sources = {sha256: _source(run, sha256) for sha256 in {first["program"], *found.candidates}}
-    programs = [_evaluated(first, objective, base) | {"label": "baseline", "iteration": 0, "fate": "baseline"}]
-    programs[0] |= {"sha256": first["program"], "idea": "the program that the search began with"}
+    baseline = {"label": "baseline", "sha256": first["program"], "iteration": 0, "fate": "baseline"}
+    programs = [_evaluated(first, objective, base) | baseline | {"idea": "the whole document"}]
+    begun = evaluations.get(read_info(run).settings.start or "", first)
+    if begun is not first:
+        # The first incumbent is no candidate of anybody.
+        start = {"label": "start", "sha256": begun["program"], "iteration": 0, "fate": "adopted"}
+        start |= {"idea": "the program that the search started from", "parents": (first["program"],)}
+        programs.append(_evaluated(begun, objective, base) | start)
+    found = _Records(records, evaluations, objective, base, objective_value(begun["metrics"], objective))
+    sources = {sha256: _source(run, sha256) for sha256 in {p["sha256"] for p in programs} | found.candidates}
     programs += [found.candidate(r) for r in records if r["record"] == "candidate"]
     return [Tried(**program, source=sources[program["sha256"]]) for program in programs]
 
@@ -82,9 +88,14 @@ class _Records:
     """The records of a journal by what they tell of a candidate."""
 
     def __init__(
-        self, records: Sequence[dict[str, Any]], evaluations: Mapping[str, Any], objective: Objective, base: float
+        self,
+        records: Sequence[dict[str, Any]],
+        evaluations: Mapping[str, Any],
+        objective: Objective,
+        base: float,
+        begun: float,
     ) -> None:
-        self._evaluations, self._objective, self._base = evaluations, objective, base
+        self._evaluations, self._objective, self._base, self._begun = evaluations, objective, base, begun
         self._dropped = {r["program"]: r for r in records if r["record"] == "dropped"}
         self._failures = {r["program"]: r["error"] for r in records if r["record"] == "failure"}
         decisions = [r for r in records if r["record"] == "decision"]
@@ -133,7 +144,7 @@ class _Records:
 
     def _objectives_at_start(self, decisions: Sequence[dict[str, Any]]) -> dict[int, float]:
         """The incumbent's objective when an iteration began."""
-        known, value = {1: self._base}, self._base
+        known, value = {1: self._begun}, self._begun
         for decision in decisions:
             if decision["adopted"] in self._evaluations:
                 value = objective_value(self._evaluations[decision["adopted"]]["metrics"], self._objective)

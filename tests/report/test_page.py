@@ -8,9 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from autoindex_haystack import optimize
 from autoindex_haystack.cli.main import main
 from autoindex_haystack.errors import RunError
+from autoindex_haystack.optimizer import SearchSettings
 from autoindex_haystack.report import write_report
+from autoindex_haystack.report.changes import find_change
 from autoindex_haystack.report.heatmap import make_heatmap
 from autoindex_haystack.report.page import MOST_BYTES, render_report, verdict
 from autoindex_haystack.report.programs import Tried, read_programs
@@ -79,24 +82,37 @@ def test_the_summary_has_the_figures_of_the_result(run):
         assert f"{difference.low:+.4f} to {difference.high:+.4f}" in page
         assert f"{result.learned.held_out[metric]:.4f}" in page
     assert f"{result.gain.corrected:+.4f} without the luck" in page
-    assert verdict(result) in page
+    assert verdict(result, "another") in page
     for layer in result.isolation:
         assert f"<li>{layer}</li>" in page
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "adopted", "words"),
+    ("low", "high", "learned", "words"),
     [
-        (0.01, 0.03, 1, "is better"),
-        (-0.03, -0.01, 1, "is worse"),
-        (-0.01, 0.01, 1, "cannot be told"),
-        (0, 0, 0, "the baseline was frozen"),
+        (0.01, 0.03, "other", "is better"),
+        (-0.03, -0.01, "other", "is worse"),
+        (-0.01, 0.01, "other", "cannot be told"),
+        (0, 0, "baseline", "the baseline was frozen"),
     ],
 )
-def test_the_verdict_follows_the_interval(run, low, high, adopted, words):
+def test_the_verdict_follows_the_interval(run, low, high, learned, words):
     result = read_result(run)
     gain = result.gain.model_copy(update={"low": low, "high": high})
-    assert words in verdict(result.model_copy(update={"gain": gain, "adopted": adopted}))
+    assert words in verdict(result.model_copy(update={"gain": gain, "program_sha256": learned}), "baseline")
+
+
+def test_the_program_that_a_search_started_from_is_among_the_programs(run, tmp_path):
+    start = optimize(
+        run.parent / "hostile", tmp_path / "on", start=run / "frozen", settings=SearchSettings(iterations=0)
+    )
+    programs = read_programs(tmp_path / "on", "recall@100")
+    assert [(tried.label, tried.fate) for tried in programs] == [("baseline", "baseline"), ("start", "adopted")]
+    assert programs[1].sha256 == start.program_sha256
+    page = write_report(tmp_path / "on").read_text()
+    assert "the program that the search started from" in page
+    assert "the baseline was frozen" not in page
+    assert find_change(tmp_path / "on").against.label == "baseline"
 
 
 def test_a_page_of_many_queries_stays_small_and_says_so(run, tmp_path):
