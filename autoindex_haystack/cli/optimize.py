@@ -154,7 +154,8 @@ def command(
     gets settings, journal, every program, result.json and the frozen component with its Haystack pipelines. A language
     model is asked only with --proposer agents or both; its answers are kept in the run folder.
 
-    Ctrl-C lets the search finish its step; a second one ends it at once. --resume goes on with it.
+    Ctrl-C lets the search finish its step, and a second one ends it at once; then go on with
+    --resume RUN.
     """
     from autoindex_haystack import optimizer
     from autoindex_haystack.cli.interrupting import resumable

@@ -63,7 +63,8 @@ class Command(click.Command):
         :param ctx: The context of the command.
         :returns: For each section that has any, its options as names and help; the command's own come first.
         """
-        shown = [(param.opts, record) for param in self.get_params(ctx) if (record := param.get_help_record(ctx))]
+        flags = [param for param in self.get_params(ctx) if isinstance(param, click.Option)]
+        shown = [(flag.opts, record) for flag in flags if (record := flag.get_help_record(ctx))]
         section_of = {option: title for title, options in SECTIONS.items() for option in options}
         own = "Options"
         sections: dict[str, list[tuple[str, str]]] = {title: [] for title in (own, *SECTIONS)}

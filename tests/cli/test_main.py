@@ -62,9 +62,9 @@ def test_help_of_a_command_shows_an_example_that_parses(name, autoindex, tmp_pat
     assert "Example" in done.out
     command = _command(name)
     for line in command.example:
-        assert f"    {line}\n" in done.out
+        assert " ".join(line.split()) in " ".join(done.out.split())
         words = name.split()
-        program, *arguments = shlex.split(line)
+        program, *arguments = shlex.split(line.replace("\\\n", ""))
         assert (program, *arguments[: len(words)]) == ("autoindex", *words)
         command.make_context(name, arguments[len(words) :])
 
@@ -96,7 +96,7 @@ def test_without_a_command_the_help_is_shown(autoindex):
         (["evaluate", "x", "--k1", "nan"], "'--k1'"),
         (["evaluate", "x", "--k1", "much"], "'--k1'"),
         (["evaluate", "x", "--analyzer", "magic"], "'--analyzer': unknown analyzer 'magic'"),
-        (["evaluate", "x", "--backend", "magic"], "no engine is named 'magic'; installed are bm25s, lucene"),
+        (["evaluate", "x", "--backend", "magic"], "no engine is named 'magic'; installed are bm25s, dense, hybrid, lucene"),
         (["evaluate", "x", "--timeout", "0"], "'--timeout'"),
         (["evaluate", "x", "--timeout", "nan"], "'--timeout'"),
         (["evaluate", "x", "--max-unreachable", "2"], "'--max-unreachable'"),
