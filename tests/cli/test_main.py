@@ -96,7 +96,7 @@ def test_without_a_command_the_help_is_shown(autoindex):
         (["evaluate", "x", "--k1", "nan"], "'--k1'"),
         (["evaluate", "x", "--k1", "much"], "'--k1'"),
         (["evaluate", "x", "--analyzer", "magic"], "'--analyzer': unknown analyzer 'magic'"),
-        (["evaluate", "x", "--backend", "magic"], "no engine is named 'magic'; installed are bm25s, dense, hybrid, lucene"),
+        (["evaluate", "x", "--backend", "magic"], "is named 'magic'; installed are bm25s, dense, hybrid, lucene"),
         (["evaluate", "x", "--timeout", "0"], "'--timeout'"),
         (["evaluate", "x", "--timeout", "nan"], "'--timeout'"),
         (["evaluate", "x", "--max-unreachable", "2"], "'--max-unreachable'"),
