@@ -3,7 +3,7 @@
 import time
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -11,9 +11,6 @@ from autoindex_haystack.cli import options
 from autoindex_haystack.cli.output import print_json, progress
 from autoindex_haystack.cli.places import check_outputs
 from autoindex_haystack.cli.text import one_line, shortened
-
-if TYPE_CHECKING:
-    from haystack_integrations.components.retrievers.autoindex import RepresentationRetriever
 
 TOP_K, TOP_K_OF_FILES = 10, 100
 _TITLE = 100
@@ -77,7 +74,7 @@ def _search_one(index: Path, query: str, top_k: int) -> dict[str, Any]:
     with progress() as show:
         show("searching")
         with closing(open_store(index)) as store:
-            found = _retriever(store).run(query=query, top_k=top_k)["documents"]
+            found = store.search_documents(query, top_k=top_k)
     return {
         "index": str(index),
         "backend": store.backend,
@@ -111,10 +108,9 @@ def _search_file(index: Path, queries: Path, run_file: Path, top_k: int, force: 
     with progress() as show:
         show("opening the index")
         with closing(open_store(index)) as store:
-            retriever = _retriever(store)
             for number, (name, text) in enumerate(texts.items()):
                 show("searching", number, len(texts))
-                found = retriever.run(query=text, top_k=top_k)["documents"]
+                found = store.search_documents(text, top_k=top_k)
                 rankings[name] = [(document.id, document.score or 0.0) for document in found]
     write_run_file(run_file, rankings)
     return {
@@ -126,12 +122,6 @@ def _search_file(index: Path, queries: Path, run_file: Path, top_k: int, force: 
         "run_file": str(run_file),
         "seconds": time.monotonic() - began,
     }
-
-
-def _retriever(store: Any) -> "RepresentationRetriever":
-    from haystack_integrations.components.retrievers.autoindex import RepresentationRetriever
-
-    return RepresentationRetriever(document_store=store)
 
 
 def _print(summary: dict[str, Any]) -> None:

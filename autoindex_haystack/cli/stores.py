@@ -9,6 +9,7 @@ from autoindex_haystack.errors import BackendError
 if TYPE_CHECKING:
     from haystack import Document as HaystackDocument
 
+    from autoindex_haystack.cli.jobs import JobStore
     from autoindex_haystack.collection import Document
     from autoindex_haystack.retrieval import BM25Settings
     from haystack_integrations.document_stores.autoindex import Bm25sDocumentStore, LuceneDocumentStore
@@ -35,8 +36,8 @@ def new_store(folder: Path, backend: str, settings: "BM25Settings") -> "Bm25sDoc
     return stores[backend](str(folder), **settings.model_dump(mode="json"))
 
 
-def open_store(folder: Path) -> "Bm25sDocumentStore | LuceneDocumentStore":
-    """Open an index folder, whichever engine made it.
+def open_store(folder: Path) -> "Bm25sDocumentStore | LuceneDocumentStore | JobStore":
+    """Open an index folder, whichever engine made it, as a whole or in blocks.
 
     :param folder: The folder.
     :returns: The store.
@@ -44,6 +45,10 @@ def open_store(folder: Path) -> "Bm25sDocumentStore | LuceneDocumentStore":
     """
     from pydantic import ValidationError
 
+    from autoindex_haystack.cli.jobs import JobStore, is_job
+
+    if is_job(folder):
+        return JobStore(folder)
     from haystack_integrations.document_stores.autoindex.document_log import LogHeader
     from haystack_integrations.document_stores.autoindex.log_lines import decode_line
 

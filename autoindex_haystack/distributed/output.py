@@ -180,6 +180,24 @@ class Output:
         with self.folder.reading(f"{CHUNKS}/{_name(ordinal)}.parquet") as stream, ParquetFile(stream) as parquet:
             yield from parquet.iter_batches(batch_size=_ROW_GROUP, columns=list(columns))
 
+    def document(self, ordinal: int, doc_id: str) -> list[dict[str, Any]]:
+        """Read the chunks of one document.
+
+        :param ordinal: Its block.
+        :param doc_id: Its id.
+        :returns: Its rows, in order.
+        """
+        from pyarrow.parquet import ParquetFile
+
+        with self.folder.reading(f"{CHUNKS}/{_name(ordinal)}.parquet") as stream, ParquetFile(stream) as parquet:
+            for group in range(parquet.metadata.num_row_groups):
+                names = parquet.read_row_group(group, columns=["doc_id"]).column(0).to_pylist()
+                if doc_id in names:  # A document's chunks stand together, in one row group.
+                    begin, count = names.index(doc_id), names.count(doc_id)
+                    return list(parquet.read_row_group(group).slice(begin, count).to_pylist())
+        msg = f"the chunks in {self.folder.url} are not those of its index; remove it and run the command again"
+        raise BackendError(msg)
+
 
 class ChunkWriter:
     """Writes rows of chunks as Parquet.

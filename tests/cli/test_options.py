@@ -96,7 +96,7 @@ def test_help_with_many_options_has_them_in_sections_and_each_once(autoindex):
     assert "--max-usd" in model
     assert "--k1" not in model
     for flag in _parameters("optimize").values():
-        assert isinstance(flag, click.Argument) or text.count(f"\n  {flag.opts[0]} ") == 1
+        assert isinstance(flag, click.Argument) or text[text.index("Options:") :].count(f"\n  {flag.opts[0]} ") == 1
     assert "Retrieval:" not in autoindex("verify", "--help").out
 
 

@@ -23,6 +23,13 @@ def test_a_corpus_is_indexed_in_blocks_and_the_job_goes_on(kitchen, frozen, out,
     assert (made["engine"], made["backend"]) == ("local", "bm25s")
     with get_backend("bm25s").load(out / "job" / "index") as index:
         assert len(index) == 40
+    here("index", kitchen, "--component", frozen, "--out", out / "whole").succeeded()
+    queries = ("--queries", kitchen / "queries.jsonl", "--run-file")
+    for name in ("job", "whole"):
+        here("search", out / name, *queries, out / f"{name}.run").succeeded()
+    assert (out / "job.run").read_text() == (out / "whole.run").read_text() != ""
+    one, other = (json.loads(here("search", out / n, "fermented cabbage", "--json").out) for n in ("job", "whole"))
+    assert one["results"] == other["results"] != []
     again = here(*arguments).succeeded().out
     assert "40 documents as 40 chunks" in again
     assert "1 blocks (1 of them finished before)" in again

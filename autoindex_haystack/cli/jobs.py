@@ -1,0 +1,69 @@
+"""Searching what ``autoindex index --engine`` made: an index, and the documents from its chunks in Parquet."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from autoindex_haystack.distributed.output import INDEX, JOB, SHARDS, Output
+from autoindex_haystack.errors import BackendError
+from autoindex_haystack.retrieval import get_backend
+
+if TYPE_CHECKING:
+    from haystack import Document
+
+
+def is_job(folder: Path) -> bool:
+    """Whether a folder is that of a job in blocks."""
+    return (folder / JOB).is_file()
+
+
+class JobStore:
+    """A finished job, to be searched like a document store.
+
+    :param folder: The job's folder.
+    :raises BackendError: If it has no index, or several.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._output = Output(str(folder))
+        job = self._output.job()
+        if job is None or job.backend is None or not (folder / INDEX).is_dir():
+            kept = (folder / SHARDS).is_dir()
+            what = f"parts in {folder / SHARDS}, each an index of its own" if kept else "no index"
+            msg = f"{folder} holds {what}; run `autoindex index` to its end and without --shards to search it here"
+            raise BackendError(msg)
+        self.backend, self.settings = job.backend, job.bm25
+        self._index = get_backend(job.backend).load(folder / INDEX)
+        records = [self._output.record(ordinal) for ordinal in range(job.blocks)]
+        self._ends = np.cumsum([record.documents - record.failed for record in records])
+
+    def search_documents(self, query: str, *, top_k: int) -> "list[Document]":
+        """Find the documents whose best chunk matches a query best (MaxP).
+
+        :param query: The query.
+        :param top_k: How many documents at most.
+        :returns: The original documents, best first, as Haystack's retriever returns them.
+        """
+        [ranking] = self._index.search_documents([query], top_k)
+        hits = zip(ranking.ordinals.tolist(), ranking.chunks.tolist(), ranking.scores.tolist(), strict=True)
+        return [self._document(*hit) for hit in hits]
+
+    def close(self) -> None:
+        """Release the index."""
+        self._index.close()
+
+    def _document(self, ordinal: int, chunk: int, score: float) -> "Document":
+        from haystack import Document
+
+        from haystack_integrations.common.autoindex import restore_source
+
+        block = int(np.searchsorted(self._ends, ordinal, side="right"))
+        rows: Sequence[dict[str, Any]] = self._output.document(block, self._index.document_ids[ordinal])
+        first, best = (
+            Document(id=row["chunk_id"], content=row["text"], meta=json.loads(row["meta"]))
+            for row in (rows[0], rows[chunk - int(np.searchsorted(self._index.documents, ordinal))])
+        )
+        return restore_source(first, best, score)
