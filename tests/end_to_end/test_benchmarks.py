@@ -7,8 +7,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from autoindex_haystack import optimize
+from autoindex_haystack.frozen import ComponentSettings, new_manifest, write_frozen
 from autoindex_haystack.optimizer import SearchSettings
+from autoindex_haystack.program import builtin_program
 
 KITCHEN = Path(__file__).with_name("kitchen")
 
@@ -115,3 +119,26 @@ def test_programs_are_transferred_and_ranked_by_synthetic_queries(tmp_path: Path
     optimize(tmp_path / "datasets" / "pantry", tmp_path / "runs" / "other-0", settings=settings)
     ranked = made("synthetic", *common, "--learned", "other-0", "--results", tmp_path / "synthetic", "--number", 10)
     assert [line.split(" | ")[0] for line in ranked.splitlines()[2:4]] == ["| kitchen"] * 2
+
+
+def test_a_sample_that_is_everything_ranks_programs_as_the_whole_does(tmp_path: Path) -> None:
+    optimize(KITCHEN, tmp_path / "run", settings=SearchSettings(iterations=1, candidates=3))
+    half, whole = run("benchmarks/sampling.py", str(KITCHEN), str(tmp_path / "run"), "--share", "0.5", "--share", "1")
+    assert (whole["documents"], whole["sample"], whole["lost"]) == (40, 40, 0)
+    assert half["sample"] < 40
+    for name in ("tau recall", "tau ndcg"):
+        assert whole[name] in (0, pytest.approx(1))
+
+
+@pytest.mark.full
+def test_the_benchmark_of_scale_fits_lines_and_plans(tmp_path: Path) -> None:
+    program = builtin_program("full_document")
+    write_frozen(tmp_path / "frozen", new_manifest(program, {}, ComponentSettings()), program, {})
+    options = ["--documents", "40", "--documents", "400", "--workers", "1"]
+    found = run("benchmarks/scale.py", str(KITCHEN), str(tmp_path / "frozen"), *options)
+    assert [(one["documents"], one["chunks"], one["workers"]) for one in found["runs"]] == [(40, 40, 1), (400, 400, 1)]
+    assert all(one["memory"] > 1e7 and one["cpu_seconds"] > 0.1 for one in found["runs"])
+    assert [one["documents"] for one in found["plans"]] == [100_000_000, 10_000_000_000]
+    [line] = found["fits"]
+    small, large = (sum(one["disk"].values()) for one in found["runs"])
+    assert line["disk"] == pytest.approx((large - small) / 360 * 1e6)
