@@ -72,7 +72,7 @@ class Postings:
         :returns: float32, shape (postings,).
         """
         counted = np.count_nonzero(self.lengths) if departures.skip_empty else len(self.lengths)
-        average = np.float32(self.lengths.sum() / counted)
+        average = np.float32(max(1, self.lengths.sum()) / max(1, counted))
         frequency = np.diff(self.starts).astype(np.float64)
         idf = np.log(1 + (counted - frequency + 0.5) / (frequency + 0.5)).astype(np.float32)
         lengths = byte_lengths(self.lengths) if departures.byte_lengths else self.lengths

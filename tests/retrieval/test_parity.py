@@ -1,5 +1,6 @@
 """The model of Lucene gives Lucene's scores, and the certificate explains what it should and nothing else."""
 
+import warnings
 from importlib.util import find_spec
 
 import numpy as np
@@ -84,6 +85,14 @@ def test_postings_are_counted_by_term_and_chunk():
     assert postings.chunks.tolist() == [0, 0, 2]
     assert postings.frequencies.tolist() == [2.0, 1.0, 1.0]
     assert postings.lengths.tolist() == [3, 0, 1]
+
+
+def test_a_corpus_without_a_token_has_no_scores_and_gives_no_warning():
+    for chunks in ([], [[], []]):
+        for departures in (Departures(), Departures(skip_empty=True)):
+            with warnings.catch_warnings():
+                warnings.simplefilter("error")
+                assert Postings.of_tokens(chunks, {}).scores(BM25Settings(), departures).size == 0
 
 
 def test_empty_chunks_count_only_without_the_departure():

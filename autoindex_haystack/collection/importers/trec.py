@@ -13,10 +13,10 @@ from autoindex_haystack.errors import CollectionError
 
 TOPIC_FIELDS = ("title", "desc", "narr")
 
-_DOCNO = re.compile(r"<DOCNO>\s*(.*?)\s*</DOCNO>", re.IGNORECASE | re.DOTALL)
+_DOCNO = re.compile(r"<DOCNO>(.*?)</DOCNO>", re.IGNORECASE | re.DOTALL)
 _TITLE = re.compile(r"<(TITLE|HEADLINE|HEAD|HL|TTL)>(.*?)</\1>", re.IGNORECASE | re.DOTALL)
 _TEXT = re.compile(r"<(TEXT|BODY)>(.*?)</\1>", re.IGNORECASE | re.DOTALL)
-_TAG = re.compile(r"</?[A-Za-z][^>\n]*>")
+_TAG = re.compile(r"</?[A-Za-z][^<>\n]*>")
 _LONGEST_DOCUMENT = 256 << 20
 """Characters after which a document that does not end is taken for damage."""
 
@@ -82,7 +82,7 @@ def _document(path: Path, number: int, record: str) -> Document:
     texts = [match[2] for match in _TEXT.finditer(record)]
     text = "\n".join(texts) if texts else record[: named.start()] + record[named.end() :]
     words = _TAG.sub("", title[2]).split() if title else []
-    return Document(named[1], _TAG.sub("", text).strip(), {"title": " ".join(words)} if words else {})
+    return Document(named[1].strip(), _TAG.sub("", text).strip(), {"title": " ".join(words)} if words else {})
 
 
 def _topics(path: Path, fields: Sequence[str]) -> Iterator[tuple[str, str]]:

@@ -3,11 +3,11 @@
 import re
 from collections.abc import Iterator
 
-_MARKDOWN = re.compile(r"^ {0,3}#{1,6}[ \t]+(.+?)[ \t]*#*[ \t]*$", re.MULTILINE)
+_MARKDOWN = re.compile(r"^ {0,3}#{1,6}[ \t]+(\S.*)$", re.MULTILINE)
 _UNDERLINED = re.compile(r"^(\S.{2,118})\n(?:={3,}|-{3,}|~{3,})[ \t]*$", re.MULTILINE)
-_HTML = re.compile(r"<h([1-6])\b[^>]*>(.{2,200}?)</h\1>", re.IGNORECASE | re.DOTALL)
-_ELEMENT = re.compile(r"<(h[1-6]|title)\b[^>]*>(.{2,400}?)</\1>", re.IGNORECASE | re.DOTALL)
-_WIKI = re.compile(r"^(={1,6})[ \t]*([^=\n].*?)[ \t]*\1[ \t]*$", re.MULTILINE)
+_HTML = re.compile(r"<h([1-6])\b[^<>]*>(.{2,200}?)</h\1>", re.IGNORECASE | re.DOTALL)
+_ELEMENT = re.compile(r"<(h[1-6]|title)\b[^<>]*>(.{2,400}?)</\1>", re.IGNORECASE | re.DOTALL)
+_WIKI = re.compile(r"^(={1,6})[ \t]*([^=\s].*?)\1[ \t]*$", re.MULTILINE)
 _TAG = re.compile(r"<[^<>]*>")
 _MARKS = re.compile(r"[*_`#=~]+")
 _BLANKS = re.compile(r"\n[ \t]*\n")

@@ -16,6 +16,8 @@ ALSO_CALLED = re.compile(
 SEPARATOR = re.compile(r",|;|\bor\b|\band\b|\n")
 MOST_ALIAS_BYTES = 4_000_000
 MOST_ALIAS_WORDS = 4
+MOST_NAMES = 50
+"""Names that one document tells; one that lists more is a list, and each would be joined with each."""
 
 
 def phrase_aliases(text: str) -> list[str]:
@@ -41,7 +43,8 @@ def learn_aliases(named: Iterable[tuple[str, list[str]]]) -> dict[str, str]:
     :returns: Name in lower case to its other names, one a line; bounded in size.
     """
     others: dict[str, dict[str, None]] = defaultdict(dict)
-    for name, given in named:
+    for name, told in named:
+        given = list(dict.fromkeys(told))[:MOST_NAMES]
         if name and given:
             for one in (name, *given):
                 others[one.lower()] |= {other: None for other in (name, *given) if other.lower() != one.lower()}

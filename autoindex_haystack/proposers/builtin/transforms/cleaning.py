@@ -8,7 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Container, Iterable
 
-MACRO = re.compile(r"\{\{\s*([\w-]+)\s*(?:\((.*?)\)|\|(.*?))?\s*\}\}", re.DOTALL)
+MACRO = re.compile(r"\{\{\s*([\w-]+)\s*(?:\(([^{}]*)\)\s*|\|([^{}]*))?\}\}")
 LINK = re.compile(r"!?\[([^\]\[]*)\]\([^()\s]*(?:\s+\"[^\"]*\")?\)")
 ADDRESS = re.compile(r"\b(?:https?|ftp)://[^\s<>\"')\]]+")
 HTML_TAG = re.compile(r"</?[A-Za-z][^<>]{0,300}>")

@@ -9,14 +9,14 @@ import re
 from autoindex_haystack.proposers.builtin.transforms.fields import BODY
 
 CODE_PART = re.compile(
-    r"(?P<docstring>\"\"\".*?\"\"\"|'''.*?'''|/\*\*.*?\*/)"
-    r"|(?P<comment>/\*.*?\*/"
+    r"(?P<docstring>\"\"\".*?\"\"\"|'''.*?'''|/\*\*(?:(?!/\*).)*?\*/)"
+    r"|(?P<comment>/\*(?:(?!/\*).)*?\*/"
     r"|^[ \t]*(?:#(?!(?:include|define|if|ifdef|ifndef|else|elif|endif|pragma|undef)\b)|//|--[ ]|;;)[^\n]*"
     r"|(?<=[;{} \t])//[ ][^\n]*|(?<=[ \t]{2})#[ ][^\n]*)"
     r"|(?P<signature>^[ \t]*(?:(?:public|private|protected|static|final|abstract|async|export|default|inline|virtual|"
     r"pub|unsafe|extern|open|override)[ \t]+){0,4}(?:def|class|func|function|fn|interface|struct|enum|trait|impl|"
     r"module|sub|procedure|defun|namespace)[ \t][^\n]*"
-    r"|^[A-Za-z_][\w<>,*&:]{0,60}(?:[ \t*&]+[\w<>,*&:~]{1,60}){0,4}\([^;{}()\n]{0,200}\)[^;{}()\n]{0,40}\{)",
+    r"|^[A-Za-z_][\w<>,*&:~]{0,60}(?:[ \t]+[\w<>,*&:~]{1,60}){0,4}\([^;{}()\n]{0,200}\)[^;{}()\n]{0,40}\{)",
     re.DOTALL | re.MULTILINE,
 )
 CODE_MARKS = str.maketrans(dict.fromkeys('"*/#', " "))

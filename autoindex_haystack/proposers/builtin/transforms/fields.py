@@ -6,9 +6,10 @@ is one pass over the text; dropping makes the index smaller, repeating makes it 
 
 import html
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
-TAG = re.compile(r"<(/?)([A-Za-z][\w:.-]*)(?:\s[^<>]*)?(/?)>|<!--.*?-->|<[?!][^<>]*>", re.DOTALL)
+TAG = re.compile(r"<(/?)([A-Za-z][\w:.-]*)(?:\s[^<>]*)?(/?)>|<!--(?:(?!<!--).)*?-->|<[?!][^<>]*>", re.DOTALL)
 KEY = re.compile(r"([A-Za-z][\w-]{0,40}):(?:[ \t]+|$)")
 MARKER = re.compile(r"\.([A-Z])[ \t]*")
 BODY = "body"
@@ -17,10 +18,16 @@ EMPTY = frozenset("area base br col embed hr img input link meta param source tr
 """Elements of HTML that are never closed."""
 
 
+def as_texts(fields: Iterable[tuple[str, list[str]]]) -> list[tuple[str, str]]:
+    """Join the lines of each field."""
+    return [(name, "\n".join(lines)) for name, lines in fields]
+
+
 def split_xml(text: str) -> list[tuple[str, str]]:
     """Split XML or HTML into the texts between tags, each named by its innermost element."""
     fields: list[tuple[str, str]] = []
     open_elements: list[str] = []
+    depth: Counter[str] = Counter()
     position = 0
 
     def take(piece: str) -> None:
@@ -32,39 +39,41 @@ def split_xml(text: str) -> list[tuple[str, str]]:
         take(text[position : tag.start()])
         position = tag.end()
         closing, name, empty = tag[1], tag[2], tag[3]
-        if name and closing and name in open_elements:
-            while open_elements.pop() != name:
-                pass
+        if name and closing and depth[name]:
+            while (closed := open_elements.pop()) != name:
+                depth[closed] -= 1
+            depth[name] -= 1
         elif name and not closing and not empty and name.lower() not in EMPTY:
             open_elements.append(name)
+            depth[name] += 1
     take(text[position:])
     return fields
 
 
 def split_record(text: str) -> list[tuple[str, str]]:
     """Split ``Key: value`` lines; an indented line continues the value before it."""
-    fields: list[tuple[str, str]] = []
+    fields: list[tuple[str, list[str]]] = []
     for line in text.splitlines():
         key = KEY.match(line)
         if key:
-            fields.append((key[1], line[key.end() :]))
+            fields.append((key[1], [line[key.end() :]]))
         elif fields and line[:1] in (" ", "\t"):
-            fields[-1] = (fields[-1][0], f"{fields[-1][1]}\n{line.strip()}")
+            fields[-1][1].append(line.strip())
         else:
-            fields.append((BODY, line))
-    return fields
+            fields.append((BODY, [line]))
+    return as_texts(fields)
 
 
 def split_marked(text: str) -> list[tuple[str, str]]:
     """Split a record whose fields begin with a line such as ``.T``; lines before the first marker are the body."""
-    fields: list[tuple[str, str]] = [(BODY, "")]
+    fields: list[tuple[str, list[str]]] = [(BODY, [])]
     for line in text.splitlines():
         marker = MARKER.fullmatch(line)
         if marker:
-            fields.append((marker[1], ""))
-        else:
-            fields[-1] = (fields[-1][0], f"{fields[-1][1]}\n{line}".lstrip("\n"))
-    return [field for field in fields if field[1]]
+            fields.append((marker[1], []))
+        elif line or fields[-1][1]:
+            fields[-1][1].append(line)
+    return [field for field in as_texts(fields) if field[1]]
 
 
 def split_front_matter(text: str) -> list[tuple[str, str]]:

@@ -6,14 +6,20 @@ what the document is about. Each extra chunk costs its length in the index.
 
 from collections.abc import Iterable
 
+from autoindex_haystack.proposers.builtin.transforms.words import LONGEST_TITLE, MOST_CHUNKS
+
 
 def windows(text: str, title: str, words: int) -> list[str]:
-    """Cut a text of more than so many words into windows that overlap by half, each with the title in front."""
+    """Cut a text of more than so many words into windows that overlap by half, each with the title in front.
+
+    The windows of a very long text have more words, so that there are not too many of them.
+    """
     found = text.split()
     if len(found) <= words:
         return []
+    words = max(words, 2 * len(found) // MOST_CHUNKS + 2)
     starts = range(0, len(found) - words // 2, words // 2)
-    return [f"{title}\n{' '.join(found[start : start + words])}" for start in starts]
+    return [f"{title[:LONGEST_TITLE]}\n{' '.join(found[start : start + words])}" for start in starts]
 
 
 def lead(text: str, words: int) -> str:

@@ -8,6 +8,8 @@ that right. It costs the fillers' bytes, and hurts where the short documents are
 from collections.abc import Iterable
 
 FILLER = "zqzq "
+MOST_FILLED = 5_000
+"""Words that texts are brought up to at most."""
 
 
 def learn_length(texts: Iterable[str], share: float) -> int:
@@ -15,10 +17,10 @@ def learn_length(texts: Iterable[str], share: float) -> int:
 
     :param texts: The texts of the corpus.
     :param share: The share of documents, 0 to 1.
-    :returns: The number of words.
+    :returns: The number of words, bounded.
     """
     lengths = sorted(len(text.split()) for text in texts)
-    return lengths[min(len(lengths) - 1, int(share * len(lengths)))] if lengths else 0
+    return min(MOST_FILLED, lengths[min(len(lengths) - 1, int(share * len(lengths)))]) if lengths else 0
 
 
 def pad(text: str, length: int, times: int) -> str:

@@ -10,13 +10,15 @@ from collections.abc import Iterable
 from autoindex_haystack.proposers.builtin.transforms.fields import BODY, split_front_matter
 
 UNDERLINE = re.compile(r"([=~^\"*-])\1{2,}[ \t]*")
-WIKI_TITLE = re.compile(r"(={2,6})[ \t]*([^=\n]+?)[ \t]*\1[ \t]*")
-WIKI_SILENT = re.compile(r"<!--.*?-->|<ref\b[^<>]*/>|<ref\b.*?</ref>|\{\{[^{}\n]*\}\}|''+", re.DOTALL)
-WIKI_CATEGORY = re.compile(r"\[\[Category:([^\[\]|]+)[^\[\]]*\]\]")
+WIKI_TITLE = re.compile(r"(={2,6})[ \t]*+([^=\n]*[^=\s])[ \t]*\1[ \t]*")
+WIKI_SILENT = re.compile(
+    r"<!--(?:(?!<!--).)*?-->|<ref\b[^<>]*/>|<ref\b(?:(?!<ref\b).)*?</ref>|\{\{[^{}\n]*\}\}|''+", re.DOTALL
+)
+WIKI_CATEGORY = re.compile(r"\[\[Category:([^\[\]|]+)(?:\|[^\[\]]*)?\]\]")
 WIKI_LINK = re.compile(r"\[\[(?:[^\[\]|]*\|)?([^\[\]|]*)\]\]")
-WIKI_VALUE = re.compile(r"\|[ \t]*([\w -]{1,40}?)[ \t]*=[ \t]*(.*)")
+WIKI_VALUE = re.compile(r"\|[ \t]*([\w-][\w -]{0,39}?)[ \t]*=[ \t]*(.*)")
 MAN_ESCAPE = re.compile(
-    r"\\(?:f(?:\([A-Z]{2}|\[[^\]\n]*\]|.)|s[-+]?\d|\*(?:\(..|\[[^\]\n]*\]|.)|\(..|\[[^\]\n]*\]|[&/,|^~:0% ])"
+    r"\\(?:f(?:\([A-Z]{2}|\[[^\]\\\n]*\]|.)|s[-+]?\d|\*(?:\(..|\[[^\]\\\n]*\]|.)|\(..|\[[^\]\\\n]*\]|[&/,|^~:0% ])"
 )
 MAN_SILENT = frozenset(
     "PP P LP TP IP HP RS RE br sp nf fi ad na ne nh hy in ti ta ft ds de if ie el so TQ EX EE "

@@ -13,6 +13,7 @@ DOTTED = re.compile(r"\b[A-Za-z_]\w*(?:(?:\.|::|->)[A-Za-z_]\w*)+")
 IDENTIFIER_PART = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 HYPHENATED = re.compile(r"\b[^\W\d_]+(?:[-\u2010\u2011][^\W\d_]+)+\b")
 HYPHEN = re.compile(r"[-\u2010\u2011]")
+WHOLE_WORD = re.compile(r"\w+")
 NOT_ASCII = re.compile(r"\b\w*[^\x00-\x7f]\w*\b")
 
 
@@ -46,9 +47,11 @@ def add_plain_letters(text: str) -> str:
     if text.isascii():
         return text
     composed = unicodedata.normalize("NFC", text)
+    present = set(WHOLE_WORD.findall(text))
     variants = []
     for word in NOT_ASCII.findall(composed):
         letters = unicodedata.normalize("NFKD", word)
-        plain = "".join(letter for letter in letters if not unicodedata.combining(letter))
-        variants += [form for form in dict.fromkeys((plain, word)) if form and form not in text]
+        bare = "".join(letter for letter in letters if not unicodedata.combining(letter))
+        plain = unicodedata.normalize("NFC", bare)
+        variants += [form for form in dict.fromkeys((plain, word)) if form and form not in present]
     return f"{text}\n{' '.join(variants)}" if variants else text

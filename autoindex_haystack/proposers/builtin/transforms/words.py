@@ -6,6 +6,10 @@ ASCII text is cut by a translation table and ``split``, several times as fast as
 import re
 
 WORD = re.compile(r"\w\w+")
+MOST_CHUNKS = 2_000
+"""Chunks that each kind of part makes of one document, however long it is."""
+LONGEST_TITLE = 300
+"""Characters of a title that stand in front of each chunk."""
 ASCII_WORDS = "".join(chr(c).lower() if chr(c).isalnum() or chr(c) == "_" else " " for c in range(128))
 
 
