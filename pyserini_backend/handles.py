@@ -52,6 +52,7 @@ _PACKAGES = {
         "IndexReader",
         "IndexWriter",
         "IndexableFieldType",
+        "MultiReader",
         "NumericDocValues",
         "Term",
     ),
@@ -118,9 +119,9 @@ def arrange(target: Handle, order: tuple[int, ...], *parameters: str) -> Handle:
     return _handles().permuteArguments(target, _cast("MethodType", kind), *order)
 
 
-def collected(target: Handle, array: str) -> Handle:
-    """Returns ``target`` with one element in the place of its last parameter, an array."""
-    return target.asCollector(_class(array), 1)
+def collected(target: Handle, array: str, count: int = 1) -> Handle:
+    """Returns ``target`` with so many elements in the place of its last parameter, an array."""
+    return target.asCollector(_class(array), count)
 
 
 def after(action: Handle, target: Handle) -> Handle:

@@ -17,7 +17,7 @@ from autoindex_haystack.files import ScratchFolder
 from autoindex_haystack.retrieval.index import ChunkTable, Index
 from autoindex_haystack.retrieval.ranking import Hits
 from autoindex_haystack.retrieval.settings import BM25Settings
-from autoindex_haystack.retrieval.storage import FORMAT_VERSION, IndexHeader, index_folder, read_index
+from autoindex_haystack.retrieval.storage import FORMAT_VERSION, IndexHeader, index_folder, read_index, read_parts
 from autoindex_haystack.retrieval.updatable import UpdatableIndex
 from pyserini_backend.analysis import lucene_analyzer, lucene_tokens
 from pyserini_backend.fields import ORDINAL
@@ -100,26 +100,18 @@ class LuceneIndex(Index):
     @classmethod
     def merge(cls, parts: Sequence[Path], folder: Path) -> None:
         enter()
-        owners: list[NDArray[np.int64]] = []
-        ids: list[str] = []
-        chunks, settings = 0, None
-        for part in parts:
-            header, documents, document_ids = read_index(part, cls.backend)
-            settings = settings or header.settings
-            if header.settings != settings or header.first != chunks:
-                msg = f"{part} is no part of the same index as those before it; build the parts anew"
-                raise BackendError(msg)
-            owners.append(documents + len(ids))
-            ids += document_ids
-            chunks += header.chunks
-        if settings is None:
-            msg = "an index needs at least one part"
-            raise BackendError(msg)
+        settings, documents, ids = read_parts(parts, cls.backend)
         with (
-            index_folder(folder, _header(settings, chunks), np.concatenate(owners), ids) as unfinished,
+            index_folder(folder, _header(settings, len(documents)), documents, ids) as unfinished,
             LuceneWriter(unfinished / _LUCENE, settings) as writer,
         ):
             writer.add_folders([part / _LUCENE for part in parts])
+
+    @classmethod
+    def load_parts(cls, parts: Sequence[Path]) -> "LuceneIndex":
+        settings, documents, ids = read_parts(parts, cls.backend)
+        reader = LuceneReader.of_parts([part / _LUCENE for part in parts])
+        return cls(LuceneSearcher(reader, settings, _ordinals(reader, documents, parts[0])), settings, documents, ids)
 
     @classmethod
     def load(cls, folder: Path) -> "LuceneIndex":
@@ -163,15 +155,7 @@ class LuceneIndex(Index):
         first: int = 0,
     ) -> "LuceneIndex":
         reader = LuceneReader(folder / _LUCENE)
-        ordinals = reader.numbers(ORDINAL)
-        if ordinals is None:
-            ordinals = number_chunks(reader).ordinals
-        ordinals = ordinals - first
-        if len(ordinals) != len(documents):
-            reader.close()
-            msg = f"the index in {folder} is damaged: {len(documents)} chunks are stated, Lucene has another number"
-            raise BackendError(msg)
-        searcher = LuceneSearcher(reader, settings, ordinals)
+        searcher = LuceneSearcher(reader, settings, _ordinals(reader, documents, folder) - first)
         return cls(searcher, settings, documents, document_ids, finished=True, temporary=temporary)
 
     def save(self, folder: Path) -> None:
@@ -222,6 +206,18 @@ class LuceneIndex(Index):
         if not self._close.alive:
             msg = "the index is closed; load it again"
             raise BackendError(msg)
+
+
+def _ordinals(reader: LuceneReader, documents: NDArray[np.int64], folder: Path) -> NDArray[np.int64]:
+    """Which chunk each of Lucene's documents is; closes the reader if there are not as many as stated."""
+    ordinals = reader.numbers(ORDINAL)
+    if ordinals is None:
+        ordinals = number_chunks(reader).ordinals
+    if len(ordinals) != len(documents):
+        reader.close()
+        msg = f"the index in {folder} is damaged: {len(documents)} chunks are stated, Lucene has another number"
+        raise BackendError(msg)
+    return ordinals
 
 
 def _header(settings: BM25Settings, chunks: int, first: int = 0) -> IndexHeader:

@@ -3,6 +3,7 @@
 import json
 import os
 import weakref
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -25,10 +26,11 @@ class LuceneReader:
 
     :param folder: The folder of Lucene's files.
     :param opened: The reader in Java, if it is open already.
+    :param commit: The name of the commit's file; what the reader in Java says when not given.
     :raises BackendError: If there is no readable index.
     """
 
-    def __init__(self, folder: Path, opened: Any = None) -> None:
+    def __init__(self, folder: Path, opened: Any = None, commit: str | None = None) -> None:
         self.folder = folder
         self._failure = f"the Lucene index in {folder} cannot be opened"
         with java(f"{self._failure}; build it anew"):
@@ -40,8 +42,33 @@ class LuceneReader:
             """How many documents there are, deleted ones counted too."""
             self.deleted: int = opened.numDeletedDocs()
             """How many of them are deleted."""
-            self._commit: str = opened.getIndexCommit().getSegmentsFileName()
+            self._commit: str = opened.getIndexCommit().getSegmentsFileName() if commit is None else commit
         self._release = weakref.finalize(self, _close, close, os.getpid())
+
+    @classmethod
+    def of_parts(cls, folders: Sequence[Path]) -> "LuceneReader":
+        """Open several indexes as one, whose statistics are those of all together.
+
+        :param folders: The folders of their Lucene files.
+        :returns: The reader; its documents are theirs, one index after the other.
+        :raises BackendError: If one of them is no readable index.
+        """
+        place = folders[0].parent
+        with java(f"the Lucene indexes beside {place} cannot be opened; build them anew"):
+            opened = java_class("java.util.ArrayList")()
+            try:
+                for folder in folders:
+                    opened.add(java_class("org.apache.lucene.index.DirectoryReader").open(open_directory(folder)))
+                make = handles.constructor("MultiReader", "IndexReader[]")
+                make = handles.collected(make, "IndexReader[]", len(folders))
+                for i in range(opened.size()):
+                    make = make.bindTo(opened.get(i))
+                many = handles.call(handles.as_kind(make, "IndexReader"))
+            except BaseException:
+                for i in range(opened.size()):
+                    opened.get(i).close()
+                raise
+        return cls(place, many, "")
 
     @property
     def closed(self) -> bool:

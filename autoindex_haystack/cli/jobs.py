@@ -24,19 +24,19 @@ class JobStore:
     """A finished job, to be searched like a document store.
 
     :param folder: The job's folder.
-    :raises BackendError: If it has no index, or several.
+    :raises BackendError: If it has no index.
     """
 
     def __init__(self, folder: Path) -> None:
         self._output = Output(str(folder))
         job = self._output.job()
-        if job is None or job.backend is None or not (folder / INDEX).is_dir():
-            kept = (folder / SHARDS).is_dir()
-            what = f"parts in {folder / SHARDS}, each an index of its own" if kept else "no index"
-            msg = f"{folder} holds {what}; run `autoindex index` to its end and without --shards to search it here"
+        parts = sorted((folder / SHARDS).glob("*-of-*"))
+        if job is None or job.backend is None or not (parts or (folder / INDEX).is_dir()):
+            msg = f"{folder} holds no index; run `autoindex index` with --backend, to its end, to search it here"
             raise BackendError(msg)
         self.backend, self.settings = job.backend, job.bm25
-        self._index = get_backend(job.backend).load(folder / INDEX)
+        backend = get_backend(job.backend)
+        self._index = backend.load_parts(parts) if parts else backend.load(folder / INDEX)
         records = [self._output.record(ordinal) for ordinal in range(job.blocks)]
         self._ends = np.cumsum([record.documents - record.failed for record in records])
 

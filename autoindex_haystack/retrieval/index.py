@@ -189,6 +189,16 @@ class Index(Retriever):
         raise BackendError(_NO_PARTS.format(backend=cls.backend))
 
     @classmethod
+    def load_parts(cls, parts: Sequence[Path]) -> "Index":
+        """Open the parts of an index as one, without joining their files.
+
+        :param parts: The folders of all parts, in order.
+        :returns: The index, with the scores of one that was built in one.
+        :raises BackendError: If a part is missing or of other settings, or the engine cannot join parts.
+        """
+        raise BackendError(_NO_PARTS.format(backend=cls.backend))
+
+    @classmethod
     @abstractmethod
     def load(cls, folder: Path) -> "Index":
         """Open an index that :meth:`save` wrote.

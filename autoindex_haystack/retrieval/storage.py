@@ -105,6 +105,32 @@ def read_index(folder: Path, backend: str) -> tuple[IndexHeader, NDArray[np.int6
     return header, documents, ids
 
 
+def read_parts(parts: Sequence[Path], backend: str) -> tuple[BM25Settings, NDArray[np.int64], list[str]]:
+    """Read what all engines share of the parts of an index.
+
+    :param parts: The folders of all parts, in order.
+    :param backend: The engine that wants to open them.
+    :returns: The settings, the document of each chunk of all parts (int64, shape (chunks,)) and all document ids.
+    :raises BackendError: If a part is missing, damaged, of another engine or of another index than those before it.
+    """
+    owners: list[NDArray[np.int64]] = []
+    ids: list[str] = []
+    chunks, settings = 0, None
+    for part in parts:
+        header, documents, document_ids = read_index(part, backend)
+        settings = settings or header.settings
+        if header.settings != settings or header.first != chunks:
+            msg = f"{part} is no part of the same index as those before it; build the parts anew"
+            raise BackendError(msg)
+        owners.append(documents + len(ids))
+        ids += document_ids
+        chunks += header.chunks
+    if settings is None:
+        msg = "an index needs at least one part"
+        raise BackendError(msg)
+    return settings, np.concatenate(owners), ids
+
+
 def _fit(documents: NDArray[np.int64], ids: object, chunks: int) -> bool:
     """Whether every one of so many chunks belongs to a document, documents in order."""
     if documents.shape != (chunks,) or documents.dtype != np.int64 or not isinstance(ids, list):

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from pyarrow import parquet
 
+from autoindex_haystack.cli.jobs import JobStore
 from autoindex_haystack.collection import load_corpus
 from autoindex_haystack.distributed import LocalEngine, index_child, index_corpus, parts
 from autoindex_haystack.distributed.output import Output
@@ -74,7 +75,7 @@ def test_the_index_is_that_of_one_machine(corpus, frozen, tmp_path, backend, che
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["blocks", "chunks", "index", "job.json"]
 
 
-def test_shards_are_kept_and_each_can_be_searched(corpus, frozen, tmp_path, monkeypatch):
+def test_shards_are_kept_and_can_be_searched_each_and_together(corpus, frozen, tmp_path, monkeypatch):
     # In this process, which may have a Java machine: it takes its time to start.
     monkeypatch.setattr(parts, "in_own_process", lambda asked: index_child.build(Output(asked["url"]), asked))
     made = run(corpus, frozen, tmp_path / "out", shards=2, workers=2)
@@ -89,6 +90,14 @@ def test_shards_are_kept_and_each_can_be_searched(corpus, frozen, tmp_path, monk
             assert all("engine" in text for text in texts)
             ids += [index.document_ids[d] for d in index.documents]
     assert ids == [chunks.document_ids[d] for d in chunks.documents]
+    lucene, folders = get_backend("lucene"), sorted((tmp_path / "out" / "shards").iterdir())
+    with lucene.load_parts(folders) as index, lucene.build(chunks, frozen.manifest.settings.bm25) as expected:
+        assert found(index) == found(expected)
+    store = JobStore(tmp_path / "out")
+    best = store.search_documents("ice on the wing", top_k=3)
+    assert len(best) == 3
+    assert all(d.content == next(r["text"] for r in map(record, range(200)) if r["_id"] == d.id) for d in best)
+    store.close()
 
 
 def test_what_is_finished_is_not_done_again(corpus, frozen, tmp_path):
