@@ -4,7 +4,6 @@ import json
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from itertools import islice
 from typing import Any, Literal
 
 from autoindex_haystack.collection import Document
@@ -14,8 +13,7 @@ from autoindex_haystack.errors import AutoIndexError, CollectionError, ProgramEr
 from autoindex_haystack.frozen import FrozenComponent
 from autoindex_haystack.frozen.chunk_meta import chunk_fields
 from autoindex_haystack.retrieval.analyzers import has_token
-from autoindex_haystack.sandbox import Block, DocumentFile, Isolation, Limits, ProgramRunner
-from autoindex_haystack.sandbox.past_failures import run_past_failures
+from autoindex_haystack.sandbox import Block, DocumentFile, Isolation, Limits, ProgramRunner, run_past_failures
 
 OnError = Literal["raise", "row"]
 
@@ -177,9 +175,7 @@ class PartitionMapper:
         runner.documents.write(documents)
 
         def take(block: Block) -> None:
-            texts, metadata = iter(block.texts), iter(block.metadata)
-            for ordinal, count in zip(block.ordinals, block.counts.tolist(), strict=True):
-                chunks = list(zip(islice(texts, count), islice(metadata, count), strict=True))
+            for ordinal, chunks in zip(block.ordinals, block.by_document(), strict=True):
                 self._fill(mapped[places[ordinal]], documents[ordinal], chunks)
 
         def failed(ordinal: int, error: ProgramError) -> None:

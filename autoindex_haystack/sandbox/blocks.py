@@ -2,8 +2,9 @@
 
 import json
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -79,6 +80,11 @@ class Block:
         """
         end = int(self.counts[: i + 1].sum(dtype=np.int64))
         return self.texts[end - int(self.counts[i]) : end]
+
+    def by_document(self) -> Iterator[list[tuple[str, Metadata]]]:
+        """Returns the chunks of each document in turn: text and metadata."""
+        rows = iter(zip(self.texts, self.metadata, strict=True))
+        return (list(islice(rows, count)) for count in self.counts.tolist())
 
     def _within(self, lengths: NDArray[np.uint32], limits: Limits) -> bool:
         """Whether the counts fit the lengths and keep the limits."""

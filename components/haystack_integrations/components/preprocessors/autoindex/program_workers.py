@@ -3,13 +3,12 @@
 import json
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
 from typing import Any, TypeVar
 
-from autoindex_haystack.errors import ProgramError, SandboxError
+from autoindex_haystack.errors import SandboxError
 from autoindex_haystack.frozen import FrozenComponent
 from autoindex_haystack.program import Document
-from autoindex_haystack.sandbox import Block, DocumentFile, Isolation, Limits, ProgramRunner
+from autoindex_haystack.sandbox import Block, DocumentFile, Isolation, Limits, ProgramRunner, run_past_failures
 
 _BATCH_DOCUMENTS, _BATCH_CHARACTERS = 4_096, 32 << 20
 """What one worker is given at a time: enough to keep it busy, little enough that the results do not fill the memory."""
@@ -128,31 +127,15 @@ class ProgramWorkers:
             self._file.write(given)
         except (TypeError, ValueError) as error:
             raise _unfit(given) from error
-        waiting = dict.fromkeys(range(len(batch)))
 
         def take(block: Block) -> None:
-            for ordinal, chunks in zip(block.ordinals, _by_document(block), strict=True):
+            for ordinal, chunks in zip(block.ordinals, block.by_document(), strict=True):
                 results[batch[ordinal]] = make(batch[ordinal], chunks)
-                del waiting[ordinal]
 
-        while waiting:
-            try:
-                self._runner.stream(take, ordinals=list(waiting), metadata=True)
-            except ProgramError as error:
-                culprit = self._culprit(error) if skip_failing else None
-                if culprit not in waiting:
-                    raise
-                del waiting[culprit]
-
-    def _culprit(self, error: ProgramError) -> int | None:
-        """The ordinal of the document at which the program failed, if it names one."""
-        ids = self._file.document_ids
-        return ids.index(error.document_id) if error.document_id in ids else None
-
-
-def _by_document(block: Block) -> Iterator[Chunks]:
-    rows = iter(zip(block.texts, block.metadata, strict=True))
-    return (list(islice(rows, count)) for count in block.counts.tolist())
+        if skip_failing:
+            run_past_failures(self._runner, take, lambda *_: None, most=len(batch))
+        else:
+            self._runner.stream(take, metadata=True)
 
 
 def _unfit(batch: Sequence[Document]) -> ValueError:
