@@ -47,3 +47,16 @@ def _load_word(typing: Any, data: Any, position: Any) -> Any:
 
 
 load_word: Callable[..., Any] = _load_word
+
+
+@intrinsic
+def _trailing_zeros(typing: Any, word: Any) -> Any:
+    """The number of zeros below the lowest one of a uint64, as int64; 64 when it has no one."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        return builder.cttz(arguments[0], ir.Constant(ir.IntType(1), 0))
+
+    return types.int64(types.uint64), generate
+
+
+trailing_zeros: Callable[..., Any] = _trailing_zeros

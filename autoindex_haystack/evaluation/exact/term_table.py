@@ -72,6 +72,23 @@ def find_term(data, begin, end, fold, slots, sizes, starts, words, numbers):  # 
 
 
 @compiled
+def find_short(key, size, slots, starts, words, numbers):  # type: ignore[no-untyped-def]
+    """Look a token of fewer than eight bytes up: what :func:`find_term` says of it.
+
+    :param key: Its bytes, folded, zeros above. No byte of a token is zero, so that no other has the same.
+    :param size: How many they are.
+    """
+    mask = len(slots) - 1
+    slot = np.int64(mixed(np.uint64(size), key) & np.uint64(mask))
+    while slots[slot] >= 0:
+        entry = slots[slot]
+        if words[starts[entry]] == key:
+            return numbers[entry]
+        slot = (slot + 1) & mask
+    return COUNTED
+
+
+@compiled
 def _insert(sizes, starts, words, slots):  # type: ignore[no-untyped-def]
     mask = len(slots) - 1
     for entry in range(len(sizes)):

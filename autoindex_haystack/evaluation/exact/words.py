@@ -1,11 +1,11 @@
 """The ``bm25s`` analyzer on bytes: chunk lengths and the postings of wanted terms, and no token as a Python object.
 
-A token of ASCII characters is found by its bytes alone. From the first other character on, characters are decoded,
+A token of ASCII characters is found by its bytes alone, eight of which are looked at together (Lamport: Multiple byte
+processing with full-word instructions, CACM 18(8), 1975). From the first other character on, characters are decoded,
 lowered and told apart by the table of :mod:`autoindex_haystack.evaluation.exact.characters`.
 """
 
 import numpy as np
-from numpy.typing import NDArray
 
 from autoindex_haystack.evaluation.exact.characters import (
     CASED,
@@ -19,21 +19,46 @@ from autoindex_haystack.evaluation.exact.characters import (
     SIGMAS,
     WORD,
 )
-from autoindex_haystack.evaluation.exact.compiled import compiled
-from autoindex_haystack.evaluation.exact.term_table import AS_IT_IS, FOLD, STOPPED, find_term
+from autoindex_haystack.evaluation.exact.compiled import compiled, load_word, trailing_zeros
+from autoindex_haystack.evaluation.exact.term_table import (
+    AS_IT_IS,
+    COUNTED,
+    FOLD,
+    STOPPED,
+    find_short,
+    find_term,
+    key_word,
+)
 
-_OTHER, _LETTER, _BEYOND = range(3)
+_EACH = 0x0101010101010101
+"""Times a byte: eight of it."""
+
+_TOP, _LOW = np.uint64(0x80 * _EACH), np.uint64(0x7F * _EACH)
+_UNDERSCORES = np.uint64(ord("_") * _EACH)
+_FROM_A, _BEHIND_Z, _FROM_0, _BEHIND_9 = (
+    np.uint64((0x80 - code) * _EACH) for code in (ord("a"), ord("z") + 1, ord("0"), ord("9") + 1)
+)
+"""What is added to a byte below 0x80 to set its top bit from that character on."""
+
+_NOTHING_SHORTER = 2
+"""Characters of the shortest token."""
 
 
-def _kinds() -> NDArray[np.uint8]:
-    kinds = np.full(256, _BEYOND, np.uint8)
-    for code in range(128):
-        kinds[code] = _LETTER if chr(code).isalnum() or chr(code) == "_" else _OTHER
-    return kinds
+@compiled
+def _eight(data, at):  # type: ignore[no-untyped-def]
+    """Eight bytes from a place on as uint64, zeros behind the last."""
+    return load_word(data, at) if at + 8 <= len(data) else key_word(data, at, len(data), AS_IT_IS)
 
 
-_KINDS = _kinds()
-"""Of each byte: whether it is part of a word, is not, or is part of a character beyond ASCII."""
+@compiled
+def _word_characters(word):  # type: ignore[no-untyped-def]
+    """The top bits of those of eight bytes that are ASCII letters, digits or underscores."""
+    low = word & _LOW
+    folded = low | FOLD
+    letters = (folded + _FROM_A) & ~(folded + _BEHIND_Z)
+    digits = (low + _FROM_0) & ~(low + _BEHIND_9)
+    underscores = ~((low ^ _UNDERSCORES) + _LOW)
+    return (letters | digits | underscores) & ~word & _TOP
 
 
 @compiled
@@ -161,35 +186,43 @@ def scan_words(  # type: ignore[no-untyped-def]
         tokens = 0
         first = total
         while at < end:
-            kind = _KINDS[data[at]]
-            if kind == _OTHER:
-                at += 1
-                continue
             begin = at
-            while at < end:
-                kind = _KINDS[data[at]]
-                if kind != _LETTER:
-                    break
-                at += 1
-            if at < end and kind == _BEYOND:
+            word = _eight(data, at)
+            inside = _word_characters(word)
+            run = min(trailing_zeros(~inside & _TOP) >> 3, end - at)
+            if not run and not word & np.uint64(0x80):
+                at += max(1, trailing_zeros(inside | word & _TOP) >> 3)
+                continue
+            at += run
+            whole = run == 8
+            while whole and at < end:
+                more = min(trailing_zeros(~_word_characters(_eight(data, at)) & _TOP) >> 3, end - at)
+                at += more
+                whole = more == 8
+            if at < end and data[at] >= 0x80:
                 if much == NOTHING:
                     return -LOWER_CASE
                 at, characters, size = _read_word(data, begin, start, end, table, scratch)
                 if much != SIGMAS and _has_sigma(data, begin, at):
                     return -SIGMAS
-                if characters < 2:
+                if characters < _NOTHING_SHORTER:
                     continue
                 if size > longest:
                     tokens += 1
                     continue
                 term = find_term(scratch, 0, size, AS_IT_IS, slots, sizes, starts, words, numbers)
             else:
-                if at - begin < 2:
+                size = at - begin
+                at += 1  # What ends the word is part of none.
+                if size < _NOTHING_SHORTER:
                     continue
-                if at - begin > longest:
-                    tokens += 1
-                    continue
-                term = find_term(data, begin, at, FOLD, slots, sizes, starts, words, numbers)
+                if run < 8:
+                    key = (word | FOLD) & ((np.uint64(1) << np.uint64(8 * run)) - np.uint64(1))
+                    term = find_short(key, size, slots, starts, words, numbers)
+                elif size <= longest:
+                    term = find_term(data, begin, begin + size, FOLD, slots, sizes, starts, words, numbers)
+                else:
+                    term = COUNTED
             if term == STOPPED:
                 continue
             tokens += 1
