@@ -34,6 +34,9 @@ _SPREAD = 4
 _ALIKE = 2 / ROUNDING
 """Scores that lie further apart never round to the same."""
 
+_HIGHEST = np.iinfo(np.int32).max
+"""More than any score as an integer."""
+
 
 @dataclass(frozen=True)
 class WeightedPostings:
@@ -232,18 +235,45 @@ def _almost_last(tops, top_k, peaks):  # type: ignore[no-untyped-def]
 
 
 @compiled
-def _rank_of(place, tops, integers, order, depth, alike):  # type: ignore[no-untyped-def]
-    """The rank of a document, by counting those before it in the order of ranking; 0 if it is beyond ``depth``.
+def _range_of(top, alike):  # type: ignore[no-untyped-def]
+    """From which to which score, as integers, documents may share the rounded score of one with the score ``top``."""
+    ends = np.array([max(top - alike, np.float32(0)), top + alike]).view(np.int32)
+    return max(ends[0], np.int32(1)), ends[1]
 
-    :param place: Its place in ``tops``, the best scores of documents, and ``integers``, the same as integers.
+
+@compiled
+def _ranks_of(places, tops, integers, order, depth, alike, rivals, ranks):  # type: ignore[no-untyped-def]
+    """The ranks of documents, by counting those before each in the order of ranking; 0 for those beyond ``depth``.
+
+    Only documents that score nearly as much as the last of them can be before any; these are found in one pass.
+
+    :param places: Their places in ``tops``, the best scores of documents, and ``integers``, the same as integers.
+    :param rivals: int32, shape (documents,): room for scores.
+    :param ranks: Takes the ranks.
     """
+    least = _HIGHEST
+    for place in places:
+        if place >= 0 and tops[place] > 0:
+            least = min(least, _range_of(tops[place], alike)[0])
+    several = 0
+    if least < _HIGHEST:
+        for score in integers:
+            if score >= least:
+                rivals[several] = score
+                several += 1
+    for i in range(len(places)):
+        ranks[i] = _rank_of(places[i], tops, integers, order, depth, alike, rivals[:several])
+
+
+@compiled
+def _rank_of(place, tops, integers, order, depth, alike, rivals):  # type: ignore[no-untyped-def]
+    """The rank of one document; ``rivals`` are the scores, as integers, of all that may be before it."""
     if place < 0 or tops[place] <= 0:
         return 0
-    ends = np.array([max(tops[place] - alike, np.float32(0)), tops[place] + alike]).view(np.int32)
-    low, high = max(ends[0], np.int32(1)), ends[1]
+    low, high = _range_of(tops[place], alike)
     above, around = 0, 0
-    for begin in range(0, len(integers), _GLANCE):
-        for score in integers[begin : begin + _GLANCE]:
+    for begin in range(0, len(rivals), _GLANCE):
+        for score in rivals[begin : begin + _GLANCE]:
             above += score > high
             around += score >= low
         if above >= depth:
@@ -277,6 +307,7 @@ def best_chunks(  # type: ignore[no-untyped-def]
     tops = scores if single else np.empty(len(firsts) - 1, np.float32)
     peaks = np.empty(_SPREAD * top_k, np.int32)
     integers, bits = scores.view(np.int32), np.empty(1, np.int32)
+    rivals = np.empty(len(tops), np.int32)
     queries = len(bounds) - 1
     ends, ranks = np.empty(queries, np.int64), np.empty(len(places), np.int64)
     found = np.empty(2 * top_k * queries, np.int64)
@@ -286,8 +317,8 @@ def best_chunks(  # type: ignore[no-untyped-def]
         _add_up(tokens[bounds[query] : bounds[query + 1]], starts, chunks, weights, sums, scores)
         if not single:
             _best_of_each(scores, firsts, tops)
-        for i in range(judged[query], judged[query + 1]):
-            ranks[i] = _rank_of(places[i], tops, tops.view(np.int32), order, depth, alike)
+        own = slice(judged[query], judged[query + 1])
+        _ranks_of(places[own], tops, tops.view(np.int32), order, depth, alike, rivals, ranks[own])
         bits[0] = _almost_last(tops.view(np.int32), top_k, peaks)
         bits.view(np.float32)[0] = max(bits.view(np.float32)[0] - alike, np.float32(0))
         least = bits[0]
