@@ -21,7 +21,7 @@ from autoindex_haystack.evaluation.exact.memory import Memory
 from autoindex_haystack.evaluation.exact.piece_scanner import PieceScanner
 from autoindex_haystack.evaluation.exact.pieces import count_pieces
 from autoindex_haystack.evaluation.exact.reading import Reading
-from autoindex_haystack.evaluation.exact.scan import Scan, WordScanner, cores
+from autoindex_haystack.evaluation.exact.scan import Scan, Scanner, WordScanner, cores
 from autoindex_haystack.evaluation.exact.scoring import Ranked, Scorer, WeightedPostings, best_chunks
 from autoindex_haystack.evaluation.exact.terms import QueryTerms
 from autoindex_haystack.evaluation.exact.words import scan_words
@@ -29,7 +29,7 @@ from autoindex_haystack.evaluation.metrics import DEPTH, SMOOTH_DEPTH, PerQuery
 from autoindex_haystack.retrieval import BM25Settings, Ranking
 from autoindex_haystack.retrieval.lucene_model import Departures, Postings
 
-__all__ = ["ExactEvaluator", "Reading", "Scan", "hash_documents", "is_compiled"]
+__all__ = ["ExactEvaluator", "Reading", "Scan", "hash_documents", "is_compiled", "scanner_for"]
 
 _JUDGED = 64
 """Outputs of programs of which rankings and figures are remembered."""
@@ -48,6 +48,15 @@ def is_compiled(analyzer: str) -> bool:
     :param analyzer: The analyzer that is to be used.
     """
     return is_kept(best_chunks) and is_kept(scan_words if analyzer == _WORDS else count_pieces)
+
+
+def scanner_for(terms: Sequence[str], analyzer: str) -> Scanner:
+    """Make what reads texts.
+
+    :param terms: The terms that are wanted; their numbers count from 0.
+    :param analyzer: The analyzer's name.
+    """
+    return WordScanner(terms) if analyzer == _WORDS else PieceScanner(terms, analyzer)
 
 
 class ExactEvaluator:
@@ -77,9 +86,7 @@ class ExactEvaluator:
         self._terms, self._settings, self._ids = terms.terms, settings, document_ids
         self._departures = departures
         self._documents = len(document_ids)
-        analyzer = settings.analyzer
-        scanner = WordScanner(terms.terms) if analyzer == _WORDS else PieceScanner(terms.terms, analyzer)
-        self._memory = Memory(scanner, self._documents)
+        self._memory = Memory(scanner_for(terms.terms, settings.analyzer), self._documents)
         self._judgments = Judgments(list(queries), qrels, ordinals, len(document_ids))
         self._scorer = Scorer(terms, document_order, self._judgments)
         self._judged: dict[bytes, tuple[list[Ranking], PerQuery]] = {}

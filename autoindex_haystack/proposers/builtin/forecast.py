@@ -31,6 +31,9 @@ _TOP = 10
 _ENOUGH = 5
 """Chunks of the sample that must have a term before their change is taken for that of all."""
 
+_USUAL = 40
+"""Recipes that are forecast for one incumbent."""
+
 _STEEPNESS = 4
 """How soon a sampled rank around 100 counts as in or out; an estimated rank is not certain enough for a step."""
 
@@ -73,14 +76,23 @@ class _Pieces:
 
     :param starts: int64, shape (documents + 1,): where each document's chunks begin.
     :param lengths: float64, shape (chunks,): tokens.
-    :param postings: For each term the chunks that have it and how often.
+    :param bounds: int64, shape (terms + 1,): where the postings of each term begin.
+    :param rows: int64, shape (postings,): the chunks that have it.
+    :param times: float64, shape (postings,): how often.
     :param digest: Tells two representations apart.
     """
 
     starts: NDArray[np.int64]
     lengths: NDArray[np.float64]
-    postings: dict[str, tuple[NDArray[np.int64], NDArray[np.float64]]]
+    bounds: NDArray[np.int64]
+    rows: NDArray[np.int64]
+    times: NDArray[np.float64]
     digest: int
+
+    @property
+    def terms(self) -> NDArray[np.int64]:
+        """int64, shape (postings,): the term of each posting."""
+        return np.repeat(np.arange(len(self.bounds) - 1), np.diff(self.bounds))
 
 
 @dataclass(frozen=True)
@@ -146,7 +158,10 @@ class Forecaster:
         self._place = {number: i for i, number in enumerate(self._pool.documents)}
         self._sampled = np.array([self._place[number] for number in self._pool.sample], np.int64)
         self._relevant = _Relevant.of(self._pool)
-        self._counter = TermCounter(self._pool.terms, view.analyzer)
+        self._numbers = {term: number for number, term in enumerate(sorted(self._pool.terms))}
+        self._frequency = self._index_frequencies()
+        size = sum(len(document.text) for document in self._documents)
+        self._counter = TermCounter(list(self._numbers), view.analyzer, _USUAL * size)
         self._ideal = self._relevant.ideal_dcg(len(self._pool.queries))
         self._scored = [self._places(query) for query in self._pool.queries]
         self._before = self._represent(incumbent)
@@ -201,20 +216,20 @@ class Forecaster:
         program = load_trusted(recipe)
         program.state = self._learn(recipe)
         starts, digest = [0], 0
-        lengths: list[int] = []
-        found: dict[str, tuple[list[int], list[int]]] = {term: ([], []) for term in self._pool.terms}
+        texts: list[str] = []
         for number, document in zip(self._pool.documents, self._documents, strict=True):
             chunks = program.preprocess([Document(str(number), document.text, dict(document.metadata))])
-            for chunk in chunks:
-                length, counts = self._counter.count(chunk.text)
-                for term, count in counts.items():
-                    found[term][0].append(len(lengths))
-                    found[term][1].append(count)
-                lengths.append(length)
-            starts.append(len(lengths))
-            digest ^= hash((number, *(chunk.text for chunk in chunks)))
-        postings = {t: (np.array(c, np.int64), np.array(f, np.float64)) for t, (c, f) in found.items() if c}
-        return _Pieces(np.array(starts, np.int64), np.array(lengths, np.float64), postings, digest)
+            made = [chunk.text for chunk in chunks]
+            texts += made
+            starts.append(len(texts))
+            digest ^= hash((number, *made))
+        found = self._counter.count(texts)
+        bounds = np.zeros(len(self._numbers) + 1, np.int64)
+        np.cumsum(np.bincount(found.terms, minlength=len(self._numbers)), out=bounds[1:])
+        order = np.argsort(found.terms, kind="stable")
+        rows = np.repeat(np.arange(len(texts)), found.counts)[order]
+        lengths, times = found.lengths.astype(np.float64), found.times[order].astype(np.float64)
+        return _Pieces(np.array(starts, np.int64), lengths, bounds, rows, times, digest)
 
     def _learn(self, recipe: Recipe) -> dict[str, Any]:
         """Returns what a recipe's program would learn: from the incumbent where that learned the same, else anew."""
@@ -231,23 +246,24 @@ class Forecaster:
         k1, b = self._index.settings.k1, self._index.settings.b
         norms = k1 * (1 - b + b * pieces.lengths / max(1.0, tokens / chunks))
         frequency = self._frequencies(pieces, chunks)
-        parts = {
-            term: np.log(1 + (chunks - frequency[term] + 0.5) / (frequency[term] + 0.5))
-            * counts
-            / (counts + norms[row])
-            for term, (row, counts) in pieces.postings.items()
-        }
+        weights = np.log(1 + (chunks - frequency + 0.5) / (frequency + 0.5))
+        parts = weights[pieces.terms] * pieces.times / (pieces.times + norms[pieces.rows])
+        filled = np.flatnonzero(np.diff(pieces.starts))
+        best_of_all = np.zeros(len(pieces.starts) - 1)
         ranks = np.full(len(self._relevant.query), np.inf)
         done = 0
-        for query, (places, weights) in zip(self._pool.queries, self._scored, strict=True):
+        for query, (places, stand_for) in zip(self._pool.queries, self._scored, strict=True):
             scores = np.zeros(len(norms))
             for term in query.terms:
-                if term in parts:
-                    scores[pieces.postings[term][0]] += parts[term]
-            best = self._best(pieces, scores)[places]
+                number = self._numbers[term]
+                postings = slice(pieces.bounds[number], pieces.bounds[number + 1])
+                scores[pieces.rows[postings]] += parts[postings]
+            if len(filled):  # Each document's best score: MaxP.
+                best_of_all[filled] = np.maximum.reduceat(scores, pieces.starts[filled])
+            best = best_of_all[places]
             for own in best[: len(query.relevant)]:
                 if own > 0:
-                    ranks[done] = 1 + weights[best > own].sum() + 0.5 * (weights[best == own].sum() - 1)
+                    ranks[done] = 1 + stand_for[best > own].sum() + 0.5 * (stand_for[best == own].sum() - 1)
                 done += 1
         return ranks
 
@@ -256,15 +272,6 @@ class Forecaster:
         numbers = [number for number, *_ in query.relevant] + [number for number, _ in query.rivals]
         weights = [weight for _, weight, _ in query.relevant] + [weight for _, weight in query.rivals]
         return np.array([self._place[number] for number in numbers], np.int64), np.array(weights)
-
-    @staticmethod
-    def _best(pieces: _Pieces, scores: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Returns each document's best score: MaxP."""
-        found = np.zeros(len(pieces.starts) - 1)
-        filled = np.flatnonzero(np.diff(pieces.starts))
-        if len(filled):
-            found[filled] = np.maximum.reduceat(scores, pieces.starts[filled])
-        return found
 
     def _rows(self, pieces: _Pieces) -> float:
         """Chunks of the sample."""
@@ -275,27 +282,26 @@ class Forecaster:
         totals = np.r_[0.0, np.cumsum(pieces.lengths)][pieces.starts]
         return float(np.diff(totals)[self._sampled].sum())
 
-    def _inside(self, pieces: _Pieces) -> dict[str, float]:
-        """In how many chunks of the sample each term stands."""
+    def _inside(self, pieces: _Pieces) -> NDArray[np.float64]:
+        """float64, shape (terms,): in how many chunks of the sample each term stands."""
         sampled = np.zeros(len(pieces.starts) - 1, bool)
         sampled[self._sampled] = True
-        inside = np.repeat(sampled, np.diff(pieces.starts))
-        return {term: float(inside[chunks].sum()) for term, (chunks, _) in pieces.postings.items()}
+        inside = np.repeat(sampled, np.diff(pieces.starts))[pieces.rows]
+        return np.bincount(pieces.terms[inside], minlength=len(self._numbers)).astype(np.float64)
 
-    def _frequencies(self, pieces: _Pieces, chunks: float) -> dict[str, float]:
-        """In how many chunks each term stands: what the index says, changed as the sample changes."""
-        each = self._index.chunks / max(1.0, self._rows(self._before))
+    def _index_frequencies(self) -> NDArray[np.float64]:
+        """float64, shape (terms,): in how many chunks of the index each term stands."""
         starts, vocabulary = self._index.postings.starts, self._index.postings.vocabulary
-        found = {}
-        for term, then in self._inside(pieces).items():
-            number = vocabulary.get(term)
-            known = 0 if number is None else int(starts[number + 1] - starts[number])
-            now = self._counts_before.get(term, 0.0)
-            if self._pool.whole:
-                frequency = then
-            elif now >= _ENOUGH:
-                frequency = known * then / now
-            else:
-                frequency = known + each * (then - now)
-            found[term] = min(max(frequency, 1.0), chunks)
-        return found
+        known = [vocabulary.get(term) for term in self._numbers]
+        return np.array([0 if i is None else starts[i + 1] - starts[i] for i in known], np.float64)
+
+    def _frequencies(self, pieces: _Pieces, chunks: float) -> NDArray[np.float64]:
+        """float64, shape (terms,): in how many chunks each stands: as the index says, changed as the sample changes."""
+        then, now = self._inside(pieces), self._counts_before
+        if self._pool.whole:
+            found = then
+        else:
+            each = self._index.chunks / max(1.0, self._rows(self._before))
+            by_share = self._frequency * then / np.maximum(now, 1.0)
+            found = np.where(now >= _ENOUGH, by_share, self._frequency + each * (then - now))
+        return np.minimum(np.maximum(found, 1.0), chunks)
