@@ -166,9 +166,12 @@ def _group_constants(sources: dict[str, str]) -> list[str]:
 def _definitions(module: ModuleType) -> dict[str, str]:
     """The sources of a module's functions and constants, by name."""
     text = inspect.getsource(module)
+    lines = text.split("\n")
     found = {}
     for node in ast.parse(text).body:
-        source = ast.get_source_segment(text, node) or ""
+        # As ``ast.get_source_segment`` has it, which would split the text anew for each.
+        *whole, last = lines[node.lineno - 1 : node.end_lineno]
+        source = "\n".join([*whole, last.encode("utf-8")[: node.end_col_offset].decode("utf-8")])
         if isinstance(node, ast.FunctionDef):
             found[node.name] = source
         elif isinstance(node, ast.Assign):
