@@ -2,6 +2,11 @@
 
 Nothing here depends on what other candidates are doing at the time, only on the round's incumbent and the stage, so
 that it is the same whatever the number of jobs.
+
+A candidate is assessed once, after its stage. The bound would stay true while it runs over the rest and could only
+fall, but the stage has all judged documents and the rivals that the bound needs: on mdn_webfeatures the most that
+Recall@100 can be falls from 0.959 to 0.948 between a tenth of the other documents and all of them for a program that
+keeps 20 words of each (it has 0.880), and stays at 1 for whole documents (0.931). A later look would drop next to none.
 """
 
 import math
