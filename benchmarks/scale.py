@@ -75,7 +75,7 @@ def main(
     click.echo(table([RUN_COLUMNS, *map(run_row, found)]))
     click.echo("\n" + table([FIT_COLUMNS, *map(fit_row, fits)]))
     click.echo("\n" + table([PLAN_COLUMNS, *map(plan_row, plans)]))
-    if any(line["seconds"] <= 0 or line["r2"] < RIGHT for line in fits):
+    if any(line["seconds"] <= 0 or (line["r2"] or RIGHT) < RIGHT for line in fits):
         click.echo("The seconds are not on a line: take more documents, or a machine without other work.", err=True)
 
 
@@ -183,7 +183,7 @@ def proportional_bytes(pid: int) -> int:
     return next((int(line.split()[1]) << 10 for line in text.splitlines() if line.startswith("Pss:")), 0)
 
 
-def fit(runs: list[dict[str, Any]], workers: int) -> dict[str, float]:
+def fit(runs: list[dict[str, Any]], workers: int) -> dict[str, Any]:
     """Lines through the runs with some number of workers."""
     millions = np.array([run["documents"] for run in runs]) / 1e6
 
@@ -204,11 +204,12 @@ def fit(runs: list[dict[str, Any]], workers: int) -> dict[str, float]:
         "cpu_seconds": line([run["cpu_seconds"] for run in runs])[0],
         "disk": line([sum(run["disk"].values()) for run in runs])[0],
         "memory": line([run["memory"] for run in runs])[0],
-        "r2": 1 - float((left**2).sum()) / spread if spread else 1.0,
+        # Two points are always on a line.
+        "r2": 1 - float((left**2).sum()) / spread if len(set(millions.tolist())) > 2 else None,
     }
 
 
-def plan(line: dict[str, float], documents: int, usd_per_hour: float) -> dict[str, float]:
+def plan(line: dict[str, Any], documents: int, usd_per_hour: float) -> dict[str, float]:
     """What so many documents take on machines such as this one, each with as many workers."""
     hours = line["seconds"] * documents / 1e6 / 3600
     return {
@@ -235,7 +236,7 @@ def run_row(found: dict[str, Any]) -> tuple[str, ...]:
     )
 
 
-def fit_row(found: dict[str, float]) -> tuple[str, ...]:
+def fit_row(found: dict[str, Any]) -> tuple[str, ...]:
     return (
         f"{found['workers']}",
         f"{found['fixed']:.0f}",
@@ -243,7 +244,7 @@ def fit_row(found: dict[str, float]) -> tuple[str, ...]:
         f"{found['cpu_seconds']:,.0f}",
         f"{found['disk'] / 1e9:.2f}",
         f"{found['memory'] / 1e9:.2f}",
-        f"{found['r2']:.3f}",
+        "" if found["r2"] is None else f"{found['r2']:.3f}",
     )
 
 
