@@ -12,7 +12,7 @@ import pytest
 
 from autoindex_haystack.distributed import LocalEngine, index_corpus
 from autoindex_haystack.frozen import ComponentSettings, new_manifest, write_frozen
-from autoindex_haystack.program import Program
+from autoindex_haystack.program import Program, builtin_program
 from autoindex_haystack.retrieval import get_backend
 from haystack_integrations.document_stores.autoindex import LuceneDocumentStore
 from tests.conftest import CHECKOUT
@@ -102,12 +102,12 @@ def test_the_rankings_are_those_of_one_machine(corpus, frozen, tmp_path):
     assert (again["resumed"], again["blocks"]) == (made["blocks"], made["blocks"])
 
 
-def test_the_commands_of_the_page_work(frozen, tmp_path):
+def test_the_commands_of_the_page_work(tmp_path):
     page = (CHECKOUT / "docs" / "scale.md").read_text(encoding="utf-8")
     commands = [line for block in re.findall(r"```bash\n(.*?)```", page, re.DOTALL) for line in block.splitlines()]
     shutil.copytree(CHECKOUT / "tests" / "end_to_end" / "kitchen", tmp_path / "my_collection")
-    (tmp_path / "my_run").mkdir()
-    frozen.path.rename(tmp_path / "my_run" / "frozen")
+    program, settings = builtin_program("full_document"), ComponentSettings()
+    write_frozen(tmp_path / "my_run" / "frozen", new_manifest(program, {}, settings), program, {})
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
     for command in commands:
         done = subprocess.run(command, shell=True, cwd=tmp_path, env=environment, capture_output=True, check=False)
