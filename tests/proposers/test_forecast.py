@@ -1,7 +1,10 @@
 """A forecast is what an evaluation finds where the corpus is read whole, and near it where it is sampled."""
 
+from dataclasses import replace
+
 import pytest
 
+from autoindex_haystack.collection import Document
 from autoindex_haystack.program import Program, builtin_program
 from autoindex_haystack.proposers import Candidate, Outcome, ProposerState
 from autoindex_haystack.proposers.builtin import BuiltinProposer, pool
@@ -47,6 +50,18 @@ def test_a_forecast_of_a_later_incumbent_is_relative_to_it(bench):
     both = bench.evaluator.evaluate(Program(render(Recipe((LEAD, FORMS)))), bench.collection.queries)
     expected = both.objective - incumbent.objective
     assert forecaster.forecast(Recipe((LEAD, FORMS))).recall == pytest.approx(expected, abs=1e-9)
+
+
+def test_forecasts_in_a_row_are_those_of_fresh_forecasters(bench, diagnosis):
+    """Texts that were prepared for one recipe serve another only when that prepares them in the same way."""
+    documents = [Document(d.doc_id, f"filler1 [filler2]\n{d.text}") for d in bench.collection.documents]
+    view = replace(bench.view, documents=documents)
+    cleaning = [(), (Step.of("boilerplate", share=0.05),), (Step.of("labels", share=0.01),)]
+    recipes = [Recipe((*steps, *more)) for more in ((), (LEAD,)) for steps in cleaning]
+    forecaster = Forecaster(view, diagnosis, Recipe(), {}, 0)
+    found = [forecaster.forecast(recipe) for recipe in recipes]
+    assert found == [Forecaster(view, diagnosis, Recipe(), {}, 0).forecast(recipe) for recipe in recipes]
+    assert len({forecast.growth for forecast in found}) == len(found)
 
 
 def test_a_sampled_corpus_shows_the_same_direction(bench, diagnosis, monkeypatch):

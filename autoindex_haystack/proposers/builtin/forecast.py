@@ -6,7 +6,7 @@ functions run here, in this process; what anyone else wrote never does.
 """
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -18,18 +18,24 @@ from autoindex_haystack.evaluation.diagnosis import Diagnosis
 from autoindex_haystack.evaluation.metrics import DEPTH
 from autoindex_haystack.proposers.base import CollectionView
 from autoindex_haystack.proposers.builtin.counting import TermCounter
-from autoindex_haystack.proposers.builtin.learning import Learning, expressions
+from autoindex_haystack.proposers.builtin.learning import Learning, expressions, preparing
 from autoindex_haystack.proposers.builtin.pool import Pool, PooledQuery, draw_pool
-from autoindex_haystack.proposers.builtin.recipe import Recipe
+from autoindex_haystack.proposers.builtin.recipe import Recipe, Step
 from autoindex_haystack.proposers.builtin.trusted import load_trusted
 
 logger = logging.getLogger(__name__)
+
+Prepare = Callable[[Document], tuple[str, str]]
+"""From a document to its title and text."""
 
 _TOP = 10
 """Ranks that nDCG@10 looks at."""
 
 _ENOUGH = 5
 """Chunks of the sample that must have a term before their change is taken for that of all."""
+
+_MOST_PREPARED = 4
+"""Ways to prepare texts of which the results are kept."""
 
 _USUAL = 40
 """Recipes that are forecast for one incumbent."""
@@ -154,6 +160,7 @@ class Forecaster:
         # What is learned hardly depends on the other steps, so it is kept by the expression that learns it.
         self._learned = {learn: state[name] for name, learn in expressions(incumbent).items() if name in state}
         self._known: dict[Recipe, Forecast | None] = {}
+        self._prepared: dict[tuple[Step, ...], dict[str, tuple[str, str]]] = {}
         self._documents = [view.documents[number] for number in self._pool.documents]
         self._place = {number: i for i, number in enumerate(self._pool.documents)}
         self._sampled = np.array([self._place[number] for number in self._pool.sample], np.int64)
@@ -215,6 +222,7 @@ class Forecaster:
         """Run a recipe's program on the documents of the pool and count."""
         program = load_trusted(recipe)
         program.state = self._learn(recipe)
+        vars(program)["prepare"] = self._prepares_once(recipe, vars(type(program))["prepare"].__get__(program))
         starts, digest = [0], 0
         texts: list[str] = []
         for number, document in zip(self._pool.documents, self._documents, strict=True):
@@ -230,6 +238,22 @@ class Forecaster:
         rows = np.repeat(np.arange(len(texts)), found.counts)[order]
         lengths, times = found.lengths.astype(np.float64), found.times[order].astype(np.float64)
         return _Pieces(np.array(starts, np.int64), lengths, bounds, rows, times, digest)
+
+    def _prepares_once(self, recipe: Recipe, prepare: Prepare) -> Prepare:
+        """Returns what prepares a document as a recipe's program does, but no document that was prepared so before."""
+        # What these steps have learned is the same for every recipe.
+        steps = preparing(recipe)
+        known = self._prepared.pop(steps, {})
+        self._prepared[steps] = known
+        if len(self._prepared) > _MOST_PREPARED:
+            del self._prepared[next(iter(self._prepared))]
+
+        def once(document: Document) -> tuple[str, str]:
+            if document.doc_id not in known:
+                known[document.doc_id] = prepare(document)
+            return known[document.doc_id]
+
+        return once
 
     def _learn(self, recipe: Recipe) -> dict[str, Any]:
         """Returns what a recipe's program would learn: from the incumbent where that learned the same, else anew."""

@@ -60,6 +60,15 @@ def expressions(recipe: Recipe) -> dict[str, str]:
     return {key: text for t, values in steps for key, text in t.learn(t.complete(values)).items()}
 
 
+def preparing(recipe: Recipe) -> tuple[Step, ...]:
+    """Returns the steps of a recipe that change title and text before chunks are made of them.
+
+    :param recipe: The recipe.
+    """
+    steps = [(step, TRANSFORMS[step.transform]) for step in recipe.steps]
+    return tuple(step for step, transform in steps if transform.prepare(transform.complete(step.values)))
+
+
 def _learns(step: Step, key: str) -> bool:
     transform = TRANSFORMS[step.transform]
     return key in transform.learn(transform.complete(step.values))
