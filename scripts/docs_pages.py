@@ -3,6 +3,7 @@
 MkDocs calls the functions named ``on_…`` (see ``mkdocs.yml``).
 """
 
+import inspect
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -50,6 +51,12 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     return files
 
 
+def on_page_content(html: str, **_: Any) -> str:
+    """Write Sphinx's references in docstrings as code; ``~`` stands for the last part of a name."""
+    html = re.sub(r":(?:attr|class|data|exc|func|meth|mod):(?=<code>)", "", html)
+    return re.sub(r"<code>~[\w.]*?(\w+)</code>", r"<code>\1</code>", html)
+
+
 def readme() -> str:
     """Returns the README with its links as they are from inside the site."""
     text = (CHECKOUT / "README.md").read_text(encoding="utf-8").replace("](docs/", "](")
@@ -86,7 +93,7 @@ def page(name: str, command: click.Command) -> str:
     usage = " ".join([context.command_path, *command.collect_usage_pieces(context)])
     own = [record for option in command.get_params(context) if (record := option.get_help_record(context))]
     sections = command.sections(context) if isinstance(command, Command) else {"Options": own}
-    parts = [f"# autoindex {name}", (command.help or "").replace("\b\n", ""), "## Usage", f"```text\n{usage}\n```"]
+    parts = [f"# autoindex {name}", inspect.cleandoc(command.help or "").replace("\b\n", ""), "## Usage", f"```text\n{usage}\n```"]
     if isinstance(command, click.Group):
         rows = [
             f"| [{inner}]({Path(page_of(f'{name} {inner}')).name}) | {member.get_short_help_str(200)} |"

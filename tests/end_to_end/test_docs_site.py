@@ -37,9 +37,18 @@ def test_each_command_has_a_page_that_the_navigation_shows(site):
         page = f"commands/{name}.html"
         assert f'href="{page}"' in navigation
         assert "Exit code" in (site / page).read_text(encoding="utf-8")
-    optimize = re.sub(r"<[^>]*>", "", (site / "commands" / "optimize.html").read_text(encoding="utf-8"))
+    optimize = (site / "commands" / "optimize.html").read_text(encoding="utf-8")
+    assert "<p>Candidates are compared on the validation queries" in optimize
+    optimize = re.sub(r"<[^>]*>", "", optimize)
     for text in ("--max-growth", "autoindex optimize my_collection --out my_run"):
         assert text in optimize
+
+
+def test_docstrings_read_well(site):
+    for page in ("components.html", "python.html"):
+        text = (site / page).read_text(encoding="utf-8")
+        assert re.findall(r"<h2[^>]*>", text)
+        assert not re.findall(r":(?:meth|class|func|param|returns|raises):?|<code>~|&lt;unknown", text), page
 
 
 def test_pages_load_nothing_from_elsewhere(site):
