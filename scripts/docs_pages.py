@@ -93,7 +93,12 @@ def page(name: str, command: click.Command) -> str:
     usage = " ".join([context.command_path, *command.collect_usage_pieces(context)])
     own = [record for option in command.get_params(context) if (record := option.get_help_record(context))]
     sections = command.sections(context) if isinstance(command, Command) else {"Options": own}
-    parts = [f"# autoindex {name}", inspect.cleandoc(command.help or "").replace("\b\n", ""), "## Usage", f"```text\n{usage}\n```"]
+    parts = [
+        f"# autoindex {name}",
+        inspect.cleandoc(command.help or "").replace("\b\n", ""),
+        "## Usage",
+        f"```text\n{usage}\n```",
+    ]
     if isinstance(command, click.Group):
         rows = [
             f"| [{inner}]({Path(page_of(f'{name} {inner}')).name}) | {member.get_short_help_str(200)} |"

@@ -4,6 +4,7 @@ import ast
 
 from autoindex_haystack.frozen.manifest import Figures, Gain, LearnedOn, Manifest
 from autoindex_haystack.program import Program
+from autoindex_haystack.program.source import parse
 
 
 def render_card(manifest: Manifest, program: Program) -> str:
@@ -35,7 +36,7 @@ def _code(text: str) -> str:
 
 def _summary(program: Program, manifest: Manifest) -> str:
     try:
-        docstring = ast.get_docstring(ast.parse(program.source))
+        docstring = ast.get_docstring(parse(program.source))
     except (SyntaxError, ValueError, RecursionError):
         docstring = None
     state = " With it goes `state.json`, what it learned from its corpus." if manifest.state_sha256 else ""

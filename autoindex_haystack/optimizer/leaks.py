@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from autoindex_haystack.collection import ids_of
+from autoindex_haystack.program.source import parse
 from autoindex_haystack.proposers import CollectionView
 
 _WORD = re.compile(r"\w+")
@@ -74,7 +75,7 @@ def find_leak(source: str, view: CollectionView) -> Leak | None:
 
 def _literals(source: str) -> Iterator[str]:
     """The strings in a program, those of documentation left out; short ones also joined, as in a list of words."""
-    tree = ast.parse(source)
+    tree = parse(source)
     documentation = {
         id(node.body[0].value)
         for node in ast.walk(tree)

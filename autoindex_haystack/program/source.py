@@ -2,6 +2,7 @@
 
 import ast
 import hashlib
+import threading
 import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -31,6 +32,8 @@ _NO_CLASS = (
 )
 
 MAX_SOURCE_BYTES = 1_000_000
+
+_PARSING = threading.Lock()
 
 
 @dataclass(frozen=True)
@@ -144,8 +147,12 @@ def _has(package: str) -> bool:
 
 
 def parse(source: str) -> ast.Module:
-    """Parse a source without passing the parser's warnings on: it is not this process that shall heed them."""
-    with warnings.catch_warnings():
+    """Parse a source without passing the parser's warnings on: it is not this process that shall heed them.
+
+    Sources are parsed one at a time: where several threads do so at once, Python 3.11 mixes up how deeply their trees
+    are nested and may raise a SystemError (https://github.com/python/cpython/issues/106905). Everything parses here.
+    """
+    with _PARSING, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return ast.parse(source)
 

@@ -28,8 +28,9 @@ def _ids(finished) -> list[str]:
 def test_optimize_writes_the_run_folder_and_prints_its_result(kitchen, out, autoindex):
     done = autoindex("optimize", kitchen, "--out", out / "run", *SMALL, "--json").succeeded()
     result = json.loads(done.out)
+    assert Path(result.pop("report")) == out / "run" / "report.html"
     assert result == json.loads((out / "run" / "result.json").read_text())
-    assert {"run.json", "journal.jsonl", "split.json", "programs", "frozen"} <= {
+    assert {"run.json", "journal.jsonl", "split.json", "programs", "frozen", "report.html"} <= {
         p.name for p in (out / "run").iterdir()
     }
     assert set(result["baseline"]) == set(result["learned"]) == {"validation", "held_out"}

@@ -1,12 +1,16 @@
 """The static check: early, friendly errors with their line; it reads a program and never runs it."""
 
+import gc
 import sys
 import warnings
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import autoindex_haystack
 from autoindex_haystack.errors import ProgramError
 from autoindex_haystack.program import (
     ALLOWED_MODULES,
@@ -19,6 +23,7 @@ from autoindex_haystack.program import (
     check_source,
     read_program,
 )
+from autoindex_haystack.program.source import parse
 
 GOOD = """\
 from autoindex_haystack.program import BasePreprocessor, Chunk
@@ -164,3 +169,37 @@ def test_the_contract_can_be_used_outside_the_sandbox_for_tests_of_programs():
     with pytest.raises(NotImplementedError):
         base.preprocess([Document("1", "x")])
     assert Chunk("c", "1", "x").metadata == {}
+
+
+def test_sources_are_parsed_in_several_threads_at_once():
+    """A finalizer lets another thread in while a tree is made, as may happen at any time."""
+
+    class Cycle:
+        def __init__(self):
+            self.itself = self
+
+        def __del__(self):
+            sum(range(50))
+
+    def parse_all(source):
+        for _ in range(200):
+            Cycle(), Cycle(), Cycle()
+            assert len(parse(source).body) == 1
+
+    interval, threshold = sys.getswitchinterval(), gc.get_threshold()
+    sys.setswitchinterval(1e-6)
+    gc.set_threshold(10)
+    try:
+        with ThreadPoolExecutor(6) as pool:
+            sources = ["x = " + " + ".join(f"f({i})" for i in range(200)), f"y = {'(' * 40}1{')' * 40}"]
+            list(pool.map(parse_all, sources * 3))
+    finally:
+        sys.setswitchinterval(interval)
+        gc.set_threshold(*threshold)
+
+
+def test_nothing_else_parses():
+    folders = ("proposers", "optimizer", "evaluation", "frozen", "program", "runs", "report", "sandbox")
+    files = [path for folder in folders for path in (Path(autoindex_haystack.__file__).parent / folder).rglob("*.py")]
+    found = [path.name for path in files if "ast.parse(" in path.read_text(encoding="utf-8")]
+    assert found == ["source.py"]

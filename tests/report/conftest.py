@@ -79,9 +79,12 @@ def run(tmp_path_factory):
     return place / "my run"
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser():
-    """Debian's Chromium, or another one that is installed."""
+    """Debian's Chromium, or another one that is installed.
+
+    It is closed with its file of tests: its event loop must not run when asynchronous tests of others do.
+    """
     from playwright.sync_api import sync_playwright
 
     path = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)

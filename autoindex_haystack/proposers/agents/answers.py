@@ -1,6 +1,5 @@
 """Reading answers as models give them: JSON with prose round it, broken JSON, code with or without fences."""
 
-import ast
 import json
 import re
 import warnings
@@ -11,6 +10,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from autoindex_haystack.llm import Schema
+from autoindex_haystack.program.source import parse
 
 _FENCE = re.compile(r"^[ \t]*```[ \t]*([\w+-]*)[^\n]*\n(.*?)(?:^[ \t]*```[ \t]*$|\Z)", re.DOTALL | re.MULTILINE)
 _LISTED = re.compile(r"^\s*(?:\d+[.)]|[-*•])\s+(.+)$", re.MULTILINE)
@@ -209,7 +209,7 @@ def _parses(source: str) -> bool:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            ast.parse(source)
+            parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
     return True

@@ -5,6 +5,8 @@ In a function its names do not meet ours. Its lines stay what they are, indented
 
 import ast
 
+from autoindex_haystack.program.source import parse
+
 NAME = "incumbent"
 """The function that makes the other program's ``Preprocessor``."""
 
@@ -22,7 +24,7 @@ def embed(source: str) -> str:
     :returns: The function's source.
     :raises SyntaxError: If the program cannot be parsed.
     """
-    fixed = _within_strings(ast.parse(source))
+    fixed = _within_strings(parse(source))
     lines = source.rstrip("\n").split("\n")
     body = [
         text if number in fixed or not text.strip() else _INDENT + text.replace(FUTURE, f"# {FUTURE}")
@@ -38,7 +40,7 @@ def embedded(source: str) -> str | None:
     :returns: Its source; None when there is none.
     """
     try:
-        tree = ast.parse(source)
+        tree = parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
     for node in tree.body:

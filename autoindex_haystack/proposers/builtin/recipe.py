@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from autoindex_haystack.program.source import parse
+
 CONSTANT = "RECIPE"
 """The name under which a program carries its recipe."""
 
@@ -100,7 +102,7 @@ def carried_recipe(source: str) -> Recipe | None:
     :returns: The recipe, without a base; None for a program that carries none.
     """
     try:
-        tree = ast.parse(source)
+        tree = parse(source)
     except (SyntaxError, ValueError):
         return None
     for node in tree.body:

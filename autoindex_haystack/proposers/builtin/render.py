@@ -7,6 +7,7 @@ from functools import cache, lru_cache
 from types import ModuleType
 from typing import Any
 
+from autoindex_haystack.program.source import parse
 from autoindex_haystack.proposers.builtin.embedding import FUTURE, NAME, embed
 from autoindex_haystack.proposers.builtin.library import PREPARED, TRANSFORMS, Transform
 from autoindex_haystack.proposers.builtin.recipe import CONSTANT, Recipe, literal
@@ -168,7 +169,7 @@ def _definitions(module: ModuleType) -> dict[str, str]:
     text = inspect.getsource(module)
     lines = text.split("\n")
     found = {}
-    for node in ast.parse(text).body:
+    for node in parse(text).body:
         # As ``ast.get_source_segment`` has it, which would split the text anew for each.
         *whole, last = lines[node.lineno - 1 : node.end_lineno]
         source = "\n".join([*whole, last.encode("utf-8")[: node.end_col_offset].decode("utf-8")])
@@ -183,7 +184,7 @@ def _definitions(module: ModuleType) -> dict[str, str]:
 def _imports(module: ModuleType) -> dict[str, str]:
     """A module's imports from the standard library, by the name they bind."""
     found: dict[str, str] = {}
-    for node in ast.parse(inspect.getsource(module)).body:
+    for node in parse(inspect.getsource(module)).body:
         if isinstance(node, ast.Import):
             found |= {alias.name: f"import {alias.name}" for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and not (node.module or "").startswith("autoindex_haystack"):
@@ -193,7 +194,7 @@ def _imports(module: ModuleType) -> dict[str, str]:
 
 @lru_cache(maxsize=2048)
 def _names(code: str) -> frozenset[str]:
-    return frozenset(node.id for node in ast.walk(ast.parse(_dedented(code))) if isinstance(node, ast.Name))
+    return frozenset(node.id for node in ast.walk(parse(_dedented(code))) if isinstance(node, ast.Name))
 
 
 def _dedented(code: str) -> str:
