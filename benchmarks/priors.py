@@ -19,6 +19,7 @@ import click
 from autoindex_haystack.collection import load_collection
 from autoindex_haystack.proposers.builtin import priors
 from autoindex_haystack.proposers.builtin.profile import profile_corpus
+from autoindex_haystack.runs import read_journal
 
 METRICS = ("recall@100", "ndcg@10")
 ORIGIN = (
@@ -62,7 +63,7 @@ def row(folder: Path, run: Path) -> dict[str, Any]:
 
 def tries(run: Path) -> list[tuple[str, Changes, Changes | None]]:
     """What was tried that changed one transform of the baseline: its changes, and the forecast ones."""
-    records = [json.loads(line) for line in (run / "journal.jsonl").read_text(encoding="ascii").splitlines()]
+    records = read_journal(run)
     figures = {record["program"]: record["metrics"] for record in records if record["record"] == "evaluation"}
     baseline = next(iter(figures))
     plans: dict[str, dict[str, Any]] = {}

@@ -25,6 +25,7 @@ from autoindex_haystack.collection import Collection, load_collection, load_spli
 from autoindex_haystack.errors import ProgramError
 from autoindex_haystack.evaluation import Evaluator
 from autoindex_haystack.program import Program
+from autoindex_haystack.runs import read_journal
 
 COLUMNS = ("collection", "documents", "sample", "tau Recall@100", "tau at its depth", "tau nDCG@10", "lost Recall@100")
 HEAD = f"| {' | '.join(COLUMNS)} |\n|{'---|' * len(COLUMNS)}"
@@ -56,9 +57,7 @@ def main(folder: Path, run: Path, shares: tuple[float, ...], number: int, seeds:
 
 def chosen(run: Path, number: int) -> dict[str, dict[str, float]]:
     """The metrics of programs of a run, evenly over their order; the first and the last are among them."""
-    lines = (run / "journal.jsonl").read_text(encoding="utf-8").splitlines()
-    records = [json.loads(line) for line in lines]
-    metrics = {r["program"]: r["metrics"] for r in records if r["record"] == "evaluation"}
+    metrics = {r["program"]: r["metrics"] for r in read_journal(run) if r["record"] == "evaluation"}
     ordered = sorted(
         metrics, key=lambda program: (metrics[program]["recall@100"], metrics[program]["ndcg@10"], program)
     )

@@ -31,7 +31,7 @@ from autoindex_haystack.collection import Collection
 from autoindex_haystack.evaluation import Evaluator
 from autoindex_haystack.optimizer import SearchSettings
 from autoindex_haystack.program import Program
-from autoindex_haystack.runs import RunResult
+from autoindex_haystack.runs import RunResult, read_journal
 
 SAME_WORK = ("propose", "diagnose", "check again")
 """What a loop does whatever evaluates its programs."""
@@ -63,7 +63,7 @@ def compare(folder: Path, iterations: int, candidates: int, jobs: int, sample: i
         run = Path(place, "run")
         settings = SearchSettings(iterations=iterations, candidates=candidates, jobs=jobs)
         result = optimize(collection, run, settings=settings)
-        records = [json.loads(line) for line in (run / "journal.jsonl").read_text(encoding="utf-8").splitlines()]
+        records = read_journal(run)
         queries = json.loads((run / "split.json").read_text(encoding="utf-8"))["validation"]
         tried = [record["program"] for record in records if record["record"] in ("evaluation", "dropped")]
         chosen = random.Random(seed).sample(tried, sample) if 0 < sample < len(tried) else tried

@@ -16,7 +16,6 @@ combination of the promising ones are drawn from the pool:
   gain on the drawn queries, the corrected one and the true one are those of the first program adopted in a run.
 """
 
-import json
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -30,6 +29,7 @@ from commands import run_json
 from autoindex_haystack.optimizer import SearchSettings
 from autoindex_haystack.optimizer.correction import detectable_gain, luck_of_the_choice, luck_of_the_mark
 from autoindex_haystack.optimizer.luck import LuckTest
+from autoindex_haystack.runs import read_journal
 
 ROUNDS, EACH = 10, 8
 FLIPS = 2_000
@@ -84,7 +84,7 @@ def read_pool(collection: Path, run: Path) -> Pool:
     """Search a collection by the paper's rule, unless that was done, and read the scores of all programs."""
     if not (run / "result.json").exists():
         run_json("optimize", collection, "--out", run, "--acceptance", "paper", "--iterations", 5, "--force")
-    records = [json.loads(line) for line in (run / "journal.jsonl").read_text(encoding="utf-8").splitlines()]
+    records = read_journal(run)
     scores = [record["scores"] for record in records if record["record"] == "evaluation"]
     table = np.array([[[values[name] for values in program.values()] for program in scores] for name in NAMES])
     return Pool(collection.name, table[0, 0], table[:, 1:] - table[:, :1])

@@ -22,6 +22,7 @@ from autoindex_haystack.evaluation import Evaluation, Evaluator
 from autoindex_haystack.optimizer import TOLERANCE, SearchSettings
 from autoindex_haystack.optimizer.staging import Staging
 from autoindex_haystack.program import Program, builtin_program
+from autoindex_haystack.runs import read_journal
 
 COLUMNS = ("collection", "documents", "stage", "rounds", "tau", "best kept", "dropped", "stage time / whole")
 HEAD = f"| {' | '.join(COLUMNS)} |\n|{'---|' * len(COLUMNS)}"
@@ -36,7 +37,7 @@ def main(folder: Path, run: Path, sizes: tuple[int, ...], as_json: bool) -> None
     """Compare estimates on stages of COLLECTION with the evaluations of RUN."""
     collection = load_collection(folder)
     split = load_split(run, collection)
-    records = [json.loads(line) for line in (run / "journal.jsonl").read_text(encoding="utf-8").splitlines()]
+    records = read_journal(run)
     found = []
     with Evaluator(collection) as evaluator:
         for size in sizes:
