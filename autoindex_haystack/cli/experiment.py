@@ -62,14 +62,18 @@ def command(
     click.echo(f"{total} cells; tables and figures in {out}")
 
 
-def _proposer(condition: "Condition", run: Path) -> "Proposer | None":
+def _proposer(condition: "Condition", run: Path, spent: float | None) -> "Proposer | None":
     """Make the proposer of a condition; what a model is asked and answers is kept in the run folder."""
     from autoindex_haystack.llm import EXCHANGES
     from autoindex_haystack.llm.connect import ModelOptions, connect
     from autoindex_haystack.proposers.factory import make_proposer
 
     options = ModelOptions(model=condition.model or "", base_url=condition.base_url, api_key_env=condition.api_key_env)
-    return make_proposer(condition.proposer, lambda: connect(options, run / EXCHANGES), condition.agents)
+    exchanges = run / EXCHANGES
+    source = () if spent is None else exchanges
+    return make_proposer(
+        condition.proposer, lambda: connect(options, exchanges, source=source, spent=spent or 0.0), condition.agents
+    )
 
 
 def _write(summary: "Summary", results: "list[CellResult]", out: Path) -> list[Path]:

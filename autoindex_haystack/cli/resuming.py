@@ -18,25 +18,26 @@ def proposer_again(run: Path, model: "ModelOptions") -> "Callable[[float], Propo
 
     :param run: The run folder.
     :param model: What the user says now of how its model is reached.
-    :returns: A function from the seconds that the run has taken to the proposer; None for the built-in one.
+    :returns: A function from the seconds that the run has taken to the proposer; None where none has to be given.
     :raises RunError: If the folder holds no run, or one whose proposer cannot be made here.
     """
     from autoindex_haystack.llm import EXCHANGES
     from autoindex_haystack.llm.connect import ModelOptions, connect
+    from autoindex_haystack.optimizer.replay import repeated_run
     from autoindex_haystack.proposers.agents import AgentSettings
     from autoindex_haystack.proposers.factory import PROPOSERS, make_proposer
     from autoindex_haystack.runs import read_info
 
     settings = read_info(run).settings
     name, how = settings.proposer, dict(settings.proposer_settings)
-    if name == "builtin":
+    if name == "builtin" or repeated_run(settings):
         return None
     how = dict(how.get("agents", {})) if name == "both" else how
     connection = how.pop("connection", None)
     how.pop("model", None)
     if name not in PROPOSERS or connection is None:
-        why = "repeats another run" if name in PROPOSERS else f"has a proposer of its own, {name!r}"
-        msg = f"{run} {why}, so that it cannot be resumed from here; repeat it, or resume it from Python"
+        why = "does not say how its model is reached" if name in PROPOSERS else f"has a proposer of its own, {name!r}"
+        msg = f"{run} {why}, so that it cannot be resumed from here; resume it from Python"
         raise RunError(msg)
     named = {option.removeprefix("--").replace("-", "_") for option in given(REACHING)}
     fields = {name: name for name in REACHING} | {"llm_timeout": "timeout"}

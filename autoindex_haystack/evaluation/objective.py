@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from autoindex_haystack.evaluation.metrics import SMOOTH_RECALL, PerQuery
 from autoindex_haystack.evaluation.outcome import Evaluation
+from autoindex_haystack.evaluation.significance import PairedDifference, paired_difference
 
 Objective = Literal["recall@100", "ndcg@10", "weighted"]
 
@@ -48,6 +49,18 @@ def objective_differences(new: Evaluation, old: Evaluation, objective: Objective
     return np.array(
         [objective_value(new.scores[q], objective) - objective_value(v, objective) for q, v in old.scores.items()]
     )
+
+
+def objective_gain(new: Evaluation, old: Evaluation, objective: Objective) -> PairedDifference:
+    """Compare two programs by the objective, with the interval of the difference.
+
+    :param new: The evaluation of the one.
+    :param old: That of the other, on the same queries.
+    :param objective: The objective.
+    :returns: The comparison by the paired t-test.
+    """
+    values = [objective_value(new.scores[query], objective) for query in old.scores]
+    return paired_difference(values, [objective_value(before, objective) for before in old.scores.values()])
 
 
 def evidence_differences(new: PerQuery, old: PerQuery, objective: Objective) -> NDArray[np.float64]:

@@ -1,6 +1,7 @@
 """From a user's words (model, endpoint, key, limits) to a model that is limited, accounted and written down."""
 
 import os
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -60,12 +61,15 @@ class ModelOptions:
         return cls(**{**told, **paths, "limits": Limits(**told["limits"])})
 
 
-def connect(options: ModelOptions, exchanges: Path, *, source: Path | None = None, spent: float = 0.0) -> Recorded:
+def connect(
+    options: ModelOptions, exchanges: Path, *, source: Path | Sequence[Path] = (), spent: float = 0.0
+) -> Recorded:
     """Make the model that a run asks. Nothing is sent yet.
 
     :param options: Which model, and how.
     :param exchanges: Where its exchanges are written down.
-    :param source: A recording to answer from as far as it goes; ``exchanges`` itself when an interrupted run goes on.
+    :param source: A recording, or several, to answer from as far as it goes; ``exchanges`` itself when an interrupted
+        run goes on.
     :param spent: Seconds that the run has taken, where it goes on.
     :returns: The model.
     :raises LLMError: If the key, the generator or the price table is missing or cannot be used.

@@ -7,7 +7,7 @@ once is answered in the same way whenever the run is repeated, however the order
 import json
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -74,12 +74,12 @@ class Exchange(BaseModel):
 class Recorded:
     """A model whose exchanges are written down; with a recording as its source, one that answers from there.
 
-    When its source is the file that it adds to, an interrupted run goes on: what is in the file counts as used, and is
-    not written again.
+    When the file that it adds to is one of its sources, an interrupted run goes on: what is in the file counts as used,
+    and is not written again.
 
     :param model: Who answers what was not recorded; None for nobody, as when a run is repeated without a network.
     :param path: The file that exchanges are added to; its folder must exist by the first exchange.
-    :param source: A recording to answer from.
+    :param source: A recording to answer from, or several, of which the first that holds a label answers.
     :param ledger: Where calls are accounted, recorded ones too.
     :param redactor: Removes secrets from whatever is written, returned or raised.
     :param name: The model's name, for who reads about the run.
@@ -91,7 +91,7 @@ class Recorded:
         model: ChatModel | None,
         path: Path,
         *,
-        source: Path | None = None,
+        source: Path | Sequence[Path] = (),
         ledger: Ledger | None = None,
         redactor: Redactor | None = None,
         name: str = "",
@@ -103,15 +103,22 @@ class Recorded:
         """Called before the model is asked; may raise to put that off."""
         self._model = model
         self._path = path
-        self._source = source
-        self._goes_on = source == path
-        if self._goes_on:
+        sources = [source] if isinstance(source, Path) else list(source)
+        self._source = sources[-1] if sources else None
+        self._own: dict[str, Exchange] = {}
+        self._known: dict[str, Exchange] = {}
+        for place in reversed(sources):
+            if place != path:
+                self._known |= read_exchanges(place)
+                continue
             _mend(path)
-        self._known = read_exchanges(source) if source and not (self._goes_on and not path.exists()) else {}
+            if path.exists():
+                self._own = read_exchanges(path)
+                self._known |= self._own
         self._asked: set[str] = set()
         self._redactor = redactor or Redactor()
         self.ledger = ledger or Ledger()
-        for exchange in self._known.values() if self._goes_on else ():
+        for exchange in self._own.values():
             self._account(exchange)
         self.changed: list[str] = []
         """Labels of requests that were not what the recording says, though its answers were used."""
@@ -182,7 +189,7 @@ class Recorded:
 
     def _keep(self, exchange: Exchange) -> None:
         """Write an exchange down and account for it, unless that was done before the run was interrupted."""
-        if not (self._goes_on and exchange.label in self._known):
+        if exchange.label not in self._own:
             self._write(exchange)
             self._account(exchange)
 

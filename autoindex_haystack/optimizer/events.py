@@ -4,9 +4,11 @@ import math
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 from autoindex_haystack.evaluation import Evaluation
 from autoindex_haystack.proposers import Candidate, Outcome
+from autoindex_haystack.runs import RunInfo, RunResult
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,30 @@ class Resumed:
     records: int
     seconds: float
     notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class RunBegun:
+    """The search begins, or goes on, in its run folder.
+
+    :param run: The run folder.
+    :param info: How the run is made, as in ``run.json``.
+    """
+
+    run: Path
+    info: RunInfo
+
+
+@dataclass(frozen=True)
+class RunEnded:
+    """The last event of a search.
+
+    :param run: The run folder.
+    :param result: The result, which is on disk with the frozen component; None when the search broke off.
+    """
+
+    run: Path
+    result: RunResult | None
 
 
 @dataclass(frozen=True)
@@ -120,12 +146,14 @@ class IterationEnded:
 Event = (
     Phase
     | Resumed
+    | RunBegun
     | BaselineEvaluated
     | StartEvaluated
     | CandidatesProposed
     | CandidateAtRest
     | CandidateTried
     | IterationEnded
+    | RunEnded
 )
 Listener = Callable[[Event], None]
 

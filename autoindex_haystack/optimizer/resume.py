@@ -5,13 +5,22 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from autoindex_haystack.collection import Collection, load_collection, load_split
-from autoindex_haystack.errors import RunError
+from autoindex_haystack.collection import Collection, Split, load_collection, load_split
+from autoindex_haystack.errors import AutoIndexError, RunError
 from autoindex_haystack.optimizer.events import Listener, Phase, Resumed
-from autoindex_haystack.optimizer.replay import recorded_settings
-from autoindex_haystack.optimizer.search import Search, search_evaluator
+from autoindex_haystack.optimizer.replay import recorded_settings, repeated_run, repeating_proposer
+from autoindex_haystack.optimizer.search import Search, run_settings, search_evaluator
+from autoindex_haystack.optimizer.settings import SearchSettings
 from autoindex_haystack.proposers import Proposer, Reporting
-from autoindex_haystack.runs import RunFolder, RunInfo, RunResult, kept_program, read_info, read_result
+from autoindex_haystack.runs import (
+    RunFolder,
+    RunInfo,
+    RunResult,
+    installed_versions,
+    kept_program,
+    read_info,
+    read_result,
+)
 from autoindex_haystack.sandbox import Isolation
 
 _RESUMABLE = 2
@@ -40,8 +49,9 @@ def resume(
     :param run: The run folder.
     :param collection: The collection or its folder, when it is no longer where it was.
     :param proposer: Who suggests programs, as it was at the beginning, or a function that makes it from the seconds
-        that the run has taken; not needed for the built-in proposer. One that asks a language model needs a
-        :class:`~autoindex_haystack.llm.Recorded` whose source is the file that it adds to.
+        that the run has taken; not needed for the built-in proposer, nor for a run that repeats another one. One that
+        asks a language model needs a :class:`~autoindex_haystack.llm.Recorded` among whose sources is the file that it
+        adds to.
     :param workers: Worker processes.
     :param jobs: Candidates evaluated side by side.
     :param isolation: How programs are isolated.
@@ -80,6 +90,30 @@ def resume(
             return search.complete()
 
 
+def is_resumable(
+    run: Path, collection: Collection, split: Split, settings: SearchSettings, proposer: Proposer | None = None
+) -> bool:
+    """Whether a folder holds just this search, finished or not, begun with the versions that are installed now.
+
+    :param run: The folder; nothing needs to be there.
+    :param collection: The collection.
+    :param split: The split of its queries.
+    :param settings: How the search is done.
+    :param proposer: Who suggests programs; the built-in proposer when not given.
+    """
+    try:
+        info, kept = read_info(run), load_split(run, collection)
+    except AutoIndexError:
+        return False
+    who = proposer or _builtin()
+    before, now = (
+        found.model_copy(update={"proposer_settings": _decisive(found.proposer_settings)})
+        for found in (info.settings, run_settings(collection, settings, who))
+    )
+    versions = info.versions == installed_versions() and info.format_version >= _RESUMABLE
+    return versions and info.fingerprint == collection.fingerprint and (kept, before) == (split, now)
+
+
 def is_finished(run: Path) -> bool:
     """Whether a run has its result.
 
@@ -113,9 +147,8 @@ def _collection(
 def _proposer(run: Path, info: RunInfo, given: Proposer | MakeProposer | None, spent: float) -> Proposer:
     name = info.settings.proposer
     if given is None:
-        from autoindex_haystack.proposers.builtin import BuiltinProposer
-
-        proposer: Proposer = BuiltinProposer()
+        repeated = repeated_run(info.settings)
+        proposer = repeating_proposer(info.settings, repeated, run, goes_on=True) if repeated else _builtin()
     else:
         proposer = given(spent) if callable(given) else given
     if proposer.name != name:
@@ -127,6 +160,12 @@ def _proposer(run: Path, info: RunInfo, given: Proposer | MakeProposer | None, s
         msg = f"{run} was begun with a proposer of other settings ({', '.join(others)}); give them as they were"
         raise RunError(msg)
     return proposer
+
+
+def _builtin() -> Proposer:
+    from autoindex_haystack.proposers.builtin import BuiltinProposer
+
+    return BuiltinProposer()
 
 
 def _decisive(settings: Mapping[str, Any]) -> dict[str, Any]:

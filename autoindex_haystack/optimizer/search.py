@@ -18,6 +18,8 @@ from autoindex_haystack.optimizer.events import (
     IterationEnded,
     Listener,
     Phase,
+    RunBegun,
+    RunEnded,
     StartEvaluated,
     one_at_a_time,
 )
@@ -37,6 +39,7 @@ from autoindex_haystack.runs import (
     RunResult,
     RunSettings,
     installed_versions,
+    read_info,
     refuse_at_work,
 )
 from autoindex_haystack.sandbox import layers_in_force
@@ -110,12 +113,40 @@ def optimize(
         split = make_split(collection, split_seed)
     elif isinstance(split, Path):
         split = load_split(split, collection)
+    first = started.program if started else None
+    return begin(collection, out, place, settings, proposer, split, start=first, listener=listener, stop=stop)
+
+
+def begin(
+    collection: Collection,
+    out: Path,
+    place: Path | None,
+    settings: SearchSettings,
+    proposer: Proposer,
+    split: Split,
+    *,
+    start: Program | None = None,
+    listener: Listener | None = None,
+    stop: Callable[[], bool] = lambda: False,
+) -> RunResult:
+    """Begin a search whose parts are there, and complete it; see :func:`optimize`.
+
+    :param collection: The collection.
+    :param out: The run folder to write; what is there is replaced.
+    :param place: The collection's folder; None when it was given in memory.
+    :param settings: How the search is done.
+    :param proposer: Who suggests programs.
+    :param split: The split of the queries.
+    :param start: The program that the search starts from, when that is not the baseline.
+    :param listener: Called with events.
+    :param stop: Asked between steps whether the search shall stop.
+    :returns: The result.
+    """
     key = secrets.token_bytes(16)
     with search_evaluator(collection, settings, key) as evaluator, replaced_at_the_end(out) as settle:
-        first = started.program if started else None
-        info = _run_info(collection, place, settings, proposer, key, start=first, exact=evaluator.reads)
-        with RunFolder.create(out, info, split, programs=[first] if first else []) as folder:
-            search = Search(collection, split, evaluator, proposer, settings, folder, listener, stop, start=first)
+        info = _run_info(collection, place, settings, proposer, key, start=start, exact=evaluator.reads)
+        with RunFolder.create(out, info, split, programs=[start] if start else []) as folder:
+            search = Search(collection, split, evaluator, proposer, settings, folder, listener, stop, start=start)
             try:
                 return search.complete()
             except BaseException as error:
@@ -205,17 +236,22 @@ class Search:
 
         :returns: The result.
         """
+        result = None
+        self._listen(RunBegun(self._folder.path, read_info(self._folder.path)))
         try:
             with self._status:
                 self._standing = standing = self._start()
                 self._run(standing)
-                return self._finish(standing)
+                result = self._finish(standing)
+            return result
         except OSError as error:
             where = f"{error.filename}: " if error.filename else ""
             msg = f"the search broke off ({where}{error.strerror or error})"
             if self.has_learned:
                 msg += f"; mend that and go on with `autoindex optimize --resume {self._folder.path}`"
             raise RunError(msg) from error
+        finally:
+            self._listen(RunEnded(self._folder.path, result))
 
     def _start(self) -> Standing:
         """Evaluate the baseline and the program to start from."""
@@ -308,26 +344,7 @@ def _run_info(
 ) -> RunInfo:
     layers = layers_in_force(settings.isolation, limits=settings.limits, allowed_imports=settings.allowed_imports)
     return RunInfo(
-        settings=RunSettings(
-            iterations=settings.iterations,
-            candidates=settings.candidates,
-            seed=settings.seed,
-            tolerance=settings.tolerance,
-            objective=settings.objective,
-            acceptance=settings.acceptance,
-            max_growth=settings.max_growth,
-            stage_size=settings.stage_size,
-            start=start.sha256 if start else None,
-            proposer=proposer.name,
-            proposer_settings=proposer.settings() if isinstance(proposer, Reporting) else {},
-            backend=settings.backend,
-            bm25=settings.bm25,
-            metadata_fields=collection.metadata_fields,
-            allowed_imports=settings.allowed_imports,
-            timeout=settings.limits.seconds,
-            memory=settings.limits.memory,
-            max_unreachable=settings.limits.unreachable,
-        ),
+        settings=run_settings(collection, settings, proposer, start=start),
         collection=collection.name,
         fingerprint=collection.fingerprint,
         id_key=key.hex(),
@@ -335,4 +352,36 @@ def _run_info(
         exact=exact,
         versions=installed_versions(),
         isolation=list(layers),
+    )
+
+
+def run_settings(
+    collection: Collection, settings: SearchSettings, proposer: Proposer, *, start: Program | None = None
+) -> RunSettings:
+    """Returns what decides a search, as ``run.json`` has it.
+
+    :param collection: The collection.
+    :param settings: How the search is done.
+    :param proposer: Who suggests programs.
+    :param start: The program that the search starts from, when that is not the baseline.
+    """
+    return RunSettings(
+        iterations=settings.iterations,
+        candidates=settings.candidates,
+        seed=settings.seed,
+        tolerance=settings.tolerance,
+        objective=settings.objective,
+        acceptance=settings.acceptance,
+        max_growth=settings.max_growth,
+        stage_size=settings.stage_size,
+        start=start.sha256 if start else None,
+        proposer=proposer.name,
+        proposer_settings=proposer.settings() if isinstance(proposer, Reporting) else {},
+        backend=settings.backend,
+        bm25=settings.bm25,
+        metadata_fields=collection.metadata_fields,
+        allowed_imports=settings.allowed_imports,
+        timeout=settings.limits.seconds,
+        memory=settings.limits.memory,
+        max_unreachable=settings.limits.unreachable,
     )

@@ -4,8 +4,8 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from autoindex_haystack.evaluation import Evaluation, paired_difference
-from autoindex_haystack.evaluation.objective import objective_value
+from autoindex_haystack.evaluation import Evaluation
+from autoindex_haystack.evaluation.objective import objective_gain, objective_value
 from autoindex_haystack.optimizer.events import (
     BaselineEvaluated,
     CandidateAtRest,
@@ -101,9 +101,7 @@ class StatusKeeper:
 
     def _found_better(self, evaluation: Evaluation) -> None:
         assert self._baseline
-        new = [objective_value(evaluation.scores[query], self._objective) for query in self._baseline.scores]
-        old = [objective_value(values, self._objective) for values in self._baseline.scores.values()]
-        difference = paired_difference(new, old)
+        difference = objective_gain(evaluation, self._baseline, self._objective)
         self.status.best = objective_value(evaluation.metrics, self._objective)
         self.status.gain, self.status.low, self.status.high = difference.mean, difference.low, difference.high
 

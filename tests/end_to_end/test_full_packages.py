@@ -115,6 +115,19 @@ def test_the_extra_for_embeddings_evaluates_without_a_network(dist, tmp_path, mo
     assert len({metrics["ndcg@10"] for metrics in found.values()}) > 1
 
 
+def test_the_extra_for_mlflow_logs_searches_without_a_network(dist, tmp_path):
+    python = environment(tmp_path / "mlflow")
+    pins = f"--constraint={CHECKOUT / 'constraints-mlflow.txt'}"
+    install(python, pins, f"{the(dist, '*.whl')}[mlflow]", "pytest", "pytest-asyncio", "hypothesis")
+    shutil.copytree(CHECKOUT / "tests", tmp_path / "project" / "tests")
+    shutil.copytree(CHECKOUT / "docs", tmp_path / "project" / "docs")
+    shutil.copy(CHECKOUT / "pyproject.toml", tmp_path / "project")
+    command = (python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/optimizer/test_mlflow.py")
+    told = run(*command, cwd=tmp_path / "project")
+    assert " passed" in told
+    assert "skipped" not in told
+
+
 @pytest.mark.parametrize("version", PYTHONS)
 def test_the_installed_wheel_works(dist, tmp_path, version):
     python = environment(tmp_path / "clean", version)

@@ -171,6 +171,20 @@ def test_no_call_of_a_model_is_paid_twice_however_often_a_run_is_killed(folder, 
     assert read_result(tmp_path / "run").llm["calls"] == first
 
 
+def test_a_run_that_repeats_another_one_goes_on_when_it_was_killed(folder, tmp_path):
+    """The recording of the one answers as before, and nobody else is asked."""
+    search = ("--proposer", "both", "--model", "a-model", "--iterations", 2, "--candidates", 2)
+    run, again = tmp_path / "run", tmp_path / "again"
+    with ChatServer(Agents([[STEMS, MORE_STEMS]])) as server:
+        how = ("--out", run, *search, "--base-url", server.url, "--acceptance", "paper", *MACHINE)
+        code, err = run_until(("optimize", folder, *how), run, None)
+        assert code == 0, err
+    begin = ("optimize", folder, "--replay", run)
+    assert break_and_resume(begin, run, again, 2, 0)
+    exchanges = [(place / "exchanges.jsonl").read_text().splitlines() for place in (run, again)]
+    assert len(exchanges[0]) == len(exchanges[1])
+
+
 @pytest.mark.parametrize("damage", ["torn", "changed", "zeros"])
 def test_a_last_record_that_is_not_whole_is_cut_off_with_a_note(broken, finished, here, damage):
     lines = lines_of(broken)
@@ -231,6 +245,20 @@ def test_a_moved_collection_must_be_named_and_be_the_same(broken, finished, here
     here("optimize", other, "--resume", broken).failed(2, "is not the collection")
     here("optimize", KITCHEN, "--resume", broken, *MACHINE).succeeded()
     assert essence(broken) == essence(finished)
+
+
+def test_an_unfinished_run_has_differences_and_no_report(broken, here):
+    """What was tried can be looked at before the end; the page is of a result, and nothing half-written is left."""
+    tried = next(record["program"] for record in read_journal(broken) if record["record"] == "candidate")
+    before = {path: path.read_bytes() for path in broken.rglob("*") if path.is_file()}
+    for arguments in ((), ("--best",), (tried[:12],)):
+        found = json.loads(here("diff", broken, *arguments, "--json").succeeded().out)
+        assert {"program", "against", "diff"} == found.keys()
+    assert found["program"]["sha256"] == tried
+    assert found["diff"]
+    done = here("report", broken).failed(2, f"{broken} holds no finished run: the search has not come to its end")
+    assert len(done.err.strip().splitlines()) == 1
+    assert {path: path.read_bytes() for path in broken.rglob("*") if path.is_file()} == before
 
 
 def test_a_finished_run_is_told_again(finished, here):

@@ -5,7 +5,8 @@ import shutil
 from pathlib import Path
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "runs.md").read_text(encoding="utf-8")
-[PROGRAM] = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+# The one for MLflow is run where MLflow is.
+[PROGRAM] = [block for block in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL) if "MLflow" not in block]
 COMMANDS = [line for block in re.findall(r"```bash\n(.*?)```", PAGE, re.DOTALL) for line in block.splitlines()]
 
 

@@ -17,13 +17,16 @@ from autoindex_haystack.evaluation import Evaluation, QuerySet, evaluate
 from autoindex_haystack.evaluation.metrics import PerQuery
 from autoindex_haystack.experiments.grid.spec import CollectionSpec, Condition, ExperimentSpec, check_places
 from autoindex_haystack.files import atomic_file
-from autoindex_haystack.optimizer import SearchSettings, optimize
+from autoindex_haystack.optimizer import SearchSettings, is_resumable, optimize, resume
 from autoindex_haystack.proposers import Proposer
 from autoindex_haystack.runs import RunResult
 from autoindex_haystack.sandbox import Isolation, Limits
 
-MakeProposer = Callable[[Condition, Path], Proposer | None]
-"""Makes the proposer of a condition for a run folder; None for the built-in one."""
+MakeProposer = Callable[[Condition, Path, float | None], Proposer | None]
+"""Makes the proposer of a condition for a run folder; None for the built-in one.
+
+The number is the seconds that the run has taken, where one goes on that was interrupted.
+"""
 
 Told = Callable[["Cell", "CellResult | None", bool], None]
 """Called with a cell before it is run (without result), and after it; the flag tells that it was there before."""
@@ -116,7 +119,7 @@ def run_experiment(
     folder: Path,
     *,
     machine: Machine = Machine(),
-    proposer: MakeProposer = lambda _, __: None,
+    proposer: MakeProposer = lambda _, __, ___: None,
     told: Told = lambda _, __, ___: None,
 ) -> list[CellResult]:
     """Run the cells that are not there yet.
@@ -202,7 +205,6 @@ def _run(
     machine: Machine,
     proposer: MakeProposer,
 ) -> CellResult:
-    began = time.monotonic()
     split = (
         make_split(collection, cell.split_seed)
         if cell.collection.split is None
@@ -213,6 +215,7 @@ def _run(
     if program is None:
         searched = _search(spec, cell, collection, split, run, machine, proposer)
         program = str(run / "frozen")
+    began = time.monotonic()
 
     def scored(queries: QuerySet) -> Evaluation:
         return evaluate(
@@ -236,7 +239,7 @@ def _run(
         settings=settings,
         validation=searched.learned.validation if searched else scored("validation").metrics,
         scores=held_out.scores,
-        seconds=time.monotonic() - began,
+        seconds=time.monotonic() - began + (searched.seconds["total"] if searched else 0.0),
         tokens=_tokens(searched),
         adopted=searched.adopted if searched else 0,
         tried=searched.tried if searched else 0,
@@ -266,9 +269,12 @@ def _search(
         isolation=machine.isolation,
         **cell.condition.search,
     )
-    # What an interrupted cell left is begun anew.
-    made = proposer(cell.condition, run)
-    return optimize(collection, run, settings=search, proposer=made, split=split, force=True)
+    made = proposer(cell.condition, run, None)
+    if not is_resumable(run, collection, split, search, made):
+        return optimize(collection, run, settings=search, proposer=made, split=split, force=True)
+    again = (lambda spent: proposer(cell.condition, run, spent) or made) if made else None
+    how: dict[str, Any] = {"workers": machine.workers, "jobs": machine.jobs, "isolation": machine.isolation}
+    return resume(run, collection=collection, proposer=again, **how)
 
 
 def _tokens(result: RunResult | None) -> int:

@@ -3,6 +3,9 @@
 import json
 import re
 import shutil
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -78,6 +81,39 @@ def test_a_cell_is_run_again_when_what_decides_its_figures_has_changed(tmp_path,
     changed = cell()
     assert changed[0]["settings"] != first[0]["settings"]
     assert changed[0]["scores"] == first[0]["scores"]
+
+
+def test_a_search_that_was_killed_goes_on_and_one_of_other_settings_is_begun_anew(tmp_path, monkeypatch, capsys):
+    shutil.copytree(CHECKOUT / "tests" / "end_to_end" / "kitchen", tmp_path / "kitchen")
+    spec = 'split_seeds = [24]\n[[collections]]\npath = "kitchen"\n[[conditions]]\nname = "learned"\n'
+    spec += 'search = { iterations = 2, candidates = 2, objective = "ndcg@10", acceptance = "paper" }'
+    (tmp_path / "grid.toml").write_text(spec)
+    monkeypatch.chdir(tmp_path)
+
+    def done(out):
+        assert main(["experiment", "grid.toml", "--out", out]) == 0, capsys.readouterr().err
+        [path] = (tmp_path / out / "cells").iterdir()
+        return CellResult.model_validate_json(path.read_bytes())
+
+    command = [sys.executable, "-m", "autoindex_haystack.cli", "experiment", "grid.toml", "--out", "out"]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        while not any(b'"candidate"' in path.read_bytes() for path in tmp_path.glob("out/runs/*/journal.jsonl")):
+            assert process.poll() is None
+            time.sleep(0.002)
+        process.kill()
+    [journal] = tmp_path.glob("out/runs/*/journal.jsonl")
+    before = journal.read_bytes()
+    kept = before[: before.rindex(b"\n") + 1]
+    assert not (journal.parent / "result.json").exists()
+    went_on = done("out")
+    assert journal.read_bytes().startswith(kept)
+    unbroken = done("unbroken")
+    assert (went_on.scores, went_on.tried) == (unbroken.scores, unbroken.tried)
+    assert went_on.program_sha256 == unbroken.program_sha256
+    # The last cell's search is finished, but was one of fewer candidates than are asked for now.
+    (tmp_path / "grid.toml").write_text(spec.replace("candidates = 2", "candidates = 3"))
+    assert done("out").tried > went_on.tried
+    assert not journal.read_bytes().startswith(kept)
 
 
 def test_agents_are_a_condition_and_their_tokens_are_counted(tmp_path, monkeypatch, capsys):
