@@ -19,16 +19,21 @@ class LiveView:
     """Draws the status file of a run.
 
     :param run: The run folder.
+    :param at_work: Whether it is drawn only while a process is at work on it: what is about to be replaced is not.
     """
 
-    def __init__(self, run: Path) -> None:
+    def __init__(self, run: Path, *, at_work: bool = False) -> None:
         self._run = run
+        self._at_work = at_work
         self._limits: dict[str, Any] | None = None
 
     def __call__(self) -> "Iterable[RenderableType]":
         """Returns the picture; nothing before there is a status."""
+        from autoindex_haystack.runs import is_at_work
         from autoindex_haystack.runs.status import read_status
 
+        if self._at_work and not is_at_work(self._run):
+            return
         if status := read_status(self._run):
             yield from self._picture(status)
 
@@ -37,7 +42,7 @@ class LiveView:
 
         :param status: The status.
         """
-        name = objective_name(status.objective)  # type: ignore[arg-type]
+        name = objective_name(status.objective)
         told = [f"iteration {status.iteration} of {status.iterations}, {_time(status.seconds)}{self._left(status)}"]
         if status.best is not None:
             gain = f", {status.gain:+.4f} ({status.low:+.4f} to {status.high:+.4f})" if status.adopted else ""

@@ -217,7 +217,7 @@ def command(
                 start=start,
                 force=force,
             )
-    with progress(LiveView(run), quiet=quiet) as show, resumable(run) as stop:
+    with progress(LiveView(run, at_work=True), quiet=quiet) as show, resumable(run) as stop:
         result = search(listener=SearchLog(show, objective=objective, quiet=quiet or as_json), stop=stop)
     wrapped = write_wrapped(wrap, run) if wrap else None
     page = None if told_again else add_report(run)

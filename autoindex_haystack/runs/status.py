@@ -8,6 +8,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from autoindex_haystack.errors import RunError
+from autoindex_haystack.evaluation.objective import Objective, objective_value
 from autoindex_haystack.files import atomic_file
 from autoindex_haystack.runs.folder import read_info, read_result
 from autoindex_haystack.runs.lock import is_at_work
@@ -60,7 +61,7 @@ class RunStatus(BaseModel):
     phase: str = ""
     iteration: int = 0
     iterations: int
-    objective: str
+    objective: Objective
     baseline: float | None = None
     best: float | None = None
     gain: float = 0.0
@@ -141,8 +142,7 @@ def summarize(run: Path) -> RunSummary:
     if state == "finished":
         result = read_result(run)
         summary.held_out_gain = result.gain.held_out
-        figures, objective = result.learned.held_out, result.gain.objective
-        summary.learned = figures.get(objective, (figures["recall@100"] + figures["ndcg@10"]) / 2)
+        summary.learned = objective_value(result.learned.held_out, info.settings.objective)
     return summary
 
 

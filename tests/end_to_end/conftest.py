@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 from autoindex_haystack.cli.main import main
+from tests.end_to_end.interrupted import KITCHEN, broken, finished
 
-KITCHEN = Path(__file__).parent / "kitchen"
+__all__ = ["broken", "finished"]
 
 
 @dataclass(frozen=True)

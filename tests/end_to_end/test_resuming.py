@@ -19,20 +19,10 @@ from autoindex_haystack import load_frozen
 from autoindex_haystack.runs import read_journal, read_result
 from tests.agents_script import MORE_STEMS, STEMS, Agents
 from tests.chat_server import Answer, ChatServer
+from tests.end_to_end.interrupted import COMMAND, HOLD, KITCHEN, MACHINE, SEARCH, lines_of, write_lines
 from tests.optimizer.conftest import folder
 
 __all__ = ["folder"]
-
-KITCHEN = Path(__file__).parent / "kitchen"
-COMMAND = [sys.executable, "-m", "autoindex_haystack.cli"]
-SEARCH = ("--iterations", 3, "--candidates", 3, "--objective", "ndcg@10", "--acceptance", "paper", "--split-seed", 24)
-MACHINE = ("--jobs", 1, "--workers", 1)
-
-HOLD = (
-    "import sys; from pathlib import Path; from autoindex_haystack.runs.lock import RunLock\n"
-    "lock = RunLock(Path(sys.argv[1])); print(flush=True); sys.stdin.read()"
-)
-"""A process that has a run folder locked."""
 
 
 def essence(run):
@@ -45,40 +35,6 @@ def essence(run):
     records = [{k: v for k, v in record.items() if not k.endswith("seconds")} for record in read_journal(run)]
     programs = {path.name: path.read_bytes() for path in (run / "programs").iterdir()}
     return records, result, programs, load_frozen(run / "frozen").manifest.sha256
-
-
-@pytest.fixture(scope="module")
-def finished(tmp_path_factory):
-    """An unbroken run."""
-    out = tmp_path_factory.mktemp("finished") / "run"
-    done = subprocess.run(
-        list(map(str, [*COMMAND, "optimize", KITCHEN, "--out", out, *SEARCH, *MACHINE])),
-        capture_output=True,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    assert read_result(out).tried >= 6
-    return out
-
-
-@pytest.fixture
-def broken(finished, tmp_path):
-    """The same run as it was in the middle, elsewhere."""
-    run = Path(shutil.copytree(finished, tmp_path / "moved"))
-    for left in ("result.json", "comparison.json"):
-        (run / left).unlink()
-    shutil.rmtree(run / "frozen")
-    lines = lines_of(run)
-    write_lines(run, lines[: len(lines) // 2])
-    return run
-
-
-def lines_of(run):
-    return (run / "journal.jsonl").read_bytes().splitlines(keepends=True)
-
-
-def write_lines(run, lines):
-    (run / "journal.jsonl").write_bytes(b"".join(lines))
 
 
 class Steady:
@@ -404,48 +360,3 @@ def test_a_read_only_folder_is_refused(broken, here, tmp_path):
             subprocess.run(["umount", broken], check=True)
         else:
             broken.chmod(0o755)
-
-
-def test_runs_are_listed_with_their_states(broken, finished, here):
-    with subprocess.Popen([sys.executable, "-c", HOLD, broken], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as other:
-        other.stdout.readline()
-        told = json.loads(here("runs", broken.parent, "--json").succeeded().out)["runs"]
-        assert [(row["run"], row["state"]) for row in told] == [(str(broken), "running")]
-        other.kill()
-    [row] = json.loads(here("runs", broken.parent, "--json").succeeded().out)["runs"]
-    assert (row["state"], row["collection"], row["learned"]) == ("interrupted", "kitchen", None)
-    [row] = json.loads(here("runs", finished.parent, "--json").succeeded().out)["runs"]
-    result = read_result(finished)
-    assert (row["state"], row["held_out_gain"]) == ("finished", result.gain.held_out)
-    assert row["learned"] == result.learned.held_out["ndcg@10"]
-    assert row["status"]["best"] == result.learned.validation["ndcg@10"]
-    assert (row["status"]["tried"], row["status"]["adopted"]) == (result.tried, result.adopted)
-    assert row["status"]["gain"] == pytest.approx(result.gain.validation)
-    text = here("runs", finished.parent).succeeded().out
-    assert "finished" in text
-    assert f"{result.gain.held_out:+.4f}" in text
-    assert "no runs" in here("runs", KITCHEN).succeeded().out
-
-
-def test_another_terminal_can_watch_until_the_end(tmp_path, autoindex):
-    run = tmp_path / "run"
-    command = list(map(str, [*COMMAND, "optimize", KITCHEN, "--out", run, *SEARCH, *MACHINE, "--quiet"]))
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        while not (run / "run.json").exists():
-            assert process.poll() is None, process.stderr.read()
-            time.sleep(0.01)
-        watched = autoindex("watch", run).succeeded().out
-        out = process.communicate(timeout=60)[0]
-    result = read_result(run)
-    *_, last, end = watched.splitlines()
-    assert f"{result.tried} candidates tried, {result.adopted} adopted" in last
-    assert f"{result.learned.validation['ndcg@10']:.4f}" in last
-    assert end == f"{run} is finished; read it with `autoindex report {run}`"
-    assert "candidate 1" not in out
-    assert "gain in ndcg@10" in out
-
-
-def test_what_was_interrupted_says_so_to_who_watches(broken, here):
-    assert f"go on with `autoindex optimize --resume {broken}`" in here("watch", broken).succeeded().out
-    assert json.loads(here("watch", broken, "--json").succeeded().out)["state"] == "interrupted"
-    here("watch", KITCHEN).failed(2, "holds no run")
