@@ -86,8 +86,8 @@ def command(
         how |= {"force": force, "as_json": as_json}
         index_in_blocks(corpora, frozen, out, blocks, backend=backend, bm25=bm25, **how)
         return
-    if len(corpora) > 1:
-        msg = "more than one CORPUS goes with --engine"
+    if len(corpora) > 1 or any("://" in place for place in (*corpora, out)):
+        msg = "more than one CORPUS, and URLs, go with --engine"
         raise click.UsageError(msg, click.get_current_context())
     plain = None if frozen else (program or "builtin:full_document", metadata_fields, allowed_imports)
     _index_whole(Path(corpora[0]), frozen, plain, backend, Path(out), bm25, **how, force=force, as_json=as_json)

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from autoindex_haystack.collection import Collection, Split, load_collection, load_split, make_split
-from autoindex_haystack.errors import CollectionError, FrozenError, ProgramError, SandboxUnavailable
+from autoindex_haystack.errors import CollectionError, FrozenError, ProgramError, SandboxError, SandboxUnavailable
 from autoindex_haystack.evaluation import (
     OBJECTIVE,
     Evaluation,
@@ -145,7 +145,7 @@ def transfer(
                 found, adopted = _use(candidate, use, corpora, parted, search, place / f"{number:02}")
             except SandboxUnavailable:
                 raise
-            except (ProgramError, CollectionError) as error:
+            except (ProgramError, SandboxError, CollectionError) as error:
                 if not rows:
                     raise
                 rows.append(replace(row, error=str(error), seconds=time.monotonic() - began))

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from autoindex_haystack.errors import RunError
 from autoindex_haystack.evaluation.metrics import PerQuery
 from autoindex_haystack.evaluation.objective import Objective, objective_value
-from autoindex_haystack.runs import read_info, read_journal
+from autoindex_haystack.runs import START, kept_program, read_info, read_journal
 
 Fate = Literal["baseline", "adopted", "not adopted", "no better", "dropped", "failed"]
 """What became of a program. Those ``not adopted`` gained, but another one gained more or the rule of acceptance refused
@@ -61,7 +61,7 @@ def read_programs(run: Path, objective: Objective) -> list[Tried]:
     :param run: The run folder.
     :param objective: What the search maximized.
     :returns: The baseline and then each candidate; one that was suggested twice stands there twice.
-    :raises RunError: If the folder has no journal, or a program is missing.
+    :raises RunError: If the folder has no journal, or a program is missing or was changed.
     """
     records = list(read_journal(run))
     evaluations = {r["program"]: r for r in records if r["record"] == "evaluation"}
@@ -76,10 +76,12 @@ def read_programs(run: Path, objective: Objective) -> list[Tried]:
     if begun is not first:
         # The first incumbent is no candidate of anybody.
         start = {"label": "start", "sha256": begun["program"], "iteration": 0, "fate": "adopted"}
-        start |= {"idea": "the program that the search started from", "parents": (first["program"],)}
+        start |= {"idea": START, "parents": (first["program"],)}
         programs.append(_evaluated(begun, objective, base) | start)
     found = _Records(records, evaluations, objective, base, objective_value(begun["metrics"], objective))
-    sources = {sha256: _source(run, sha256) for sha256 in {p["sha256"] for p in programs} | found.candidates}
+    sources = {
+        sha256: kept_program(run, sha256).source for sha256 in {p["sha256"] for p in programs} | found.candidates
+    }
     programs += [found.candidate(r) for r in records if r["record"] == "candidate"]
     return [Tried(**program, source=sources[program["sha256"]]) for program in programs]
 
@@ -163,12 +165,3 @@ def _evaluated(record: dict[str, Any], objective: Objective, base: float) -> dic
         "chunks": record["chunks"],
         "seconds": sum(record["seconds"].values()),
     }
-
-
-def _source(run: Path, sha256: str) -> str:
-    path = run / "programs" / f"{sha256}.py"
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, ValueError) as error:
-        msg = f"{path} cannot be read ({error}); restore the run folder"
-        raise RunError(msg) from error

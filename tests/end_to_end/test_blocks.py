@@ -71,6 +71,8 @@ def test_options_that_do_not_fit_are_wrong_use(kitchen, frozen, out, here, optio
 def test_blocks_need_a_frozen_component_and_a_corpus(kitchen, frozen, out, here):
     here("index", kitchen, "--engine", "local", "--out", out / "job").failed(2, "needs a frozen component")
     here("index", kitchen, kitchen, "--component", frozen, "--out", out / "x").failed(2, "more than one CORPUS")
+    here("index", kitchen, "--component", frozen, "--out", "s3://bucket/x").failed(2, "URLs", "go with --engine")
+    here("index", "s3://bucket/x", "--component", frozen, "--out", out / "x").failed(2, "URLs", "go with --engine")
     missing = kitchen / "missing.jsonl"
     here("index", missing, "--component", frozen, "--engine", "local", "--out", out / "job").failed(
         2, "holds no corpus"

@@ -1,4 +1,4 @@
-"""A run over documents, queries, ideas and programs that try to be markup, and a browser to open its page in."""
+"""A run over hostile documents, queries, ideas and programs, and a browser to open its page in."""
 
 import json
 import os
@@ -16,7 +16,7 @@ SOURCE = '''"""{docstring}"""
 
 from autoindex_haystack.program import BasePreprocessor, Chunk
 
-NOTE = "{note}"
+NOTE = "{note}"  # \x1b[2J
 
 
 class Preprocessor(BasePreprocessor):

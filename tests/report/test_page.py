@@ -151,12 +151,15 @@ def test_the_command_writes_where_it_is_told_and_says_what_is_wrong(run, tmp_pat
     assert "holds no finished run" in capsys.readouterr().err
 
 
-def test_a_missing_program_is_named(run, tmp_path):
+def test_a_program_that_is_missing_or_was_changed_is_named(run, tmp_path):
     copy = tmp_path / "holed"
     shutil.copytree(run, copy)
     program = next((copy / "programs").iterdir())
     program.unlink()
     with pytest.raises(RunError, match=program.name):
+        write_report(copy)
+    program.write_text("# another one")
+    with pytest.raises(RunError, match=f"{program.name} is missing or was changed"):
         write_report(copy)
 
 
