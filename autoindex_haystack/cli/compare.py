@@ -26,13 +26,7 @@ if TYPE_CHECKING:
 @click.argument("first", type=options.ProgramName(), metavar="FROZEN_A")
 @click.argument("second", type=options.ProgramName(), metavar="FROZEN_B")
 @options.collection_argument
-@click.option(
-    "--queries",
-    type=click.Choice(["validation", "held-out", "all"]),
-    default="all",
-    show_default=True,
-    help="Which queries to score.",
-)
+@options.queries_option
 @options.split_options
 @options.backend_option
 @options.bm25_options()

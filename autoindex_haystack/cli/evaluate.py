@@ -27,13 +27,7 @@ if TYPE_CHECKING:
 )
 @options.collection_argument
 @options.program_option
-@click.option(
-    "--queries",
-    type=click.Choice(["validation", "held-out", "all"]),
-    default="all",
-    show_default=True,
-    help="Which queries to score.",
-)
+@options.queries_option
 @options.split_options
 @click.option(
     "--recalibrate",

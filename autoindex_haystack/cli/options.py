@@ -217,6 +217,14 @@ backend_option: Decorator[Any] = click.option(
     "--backend", type=BackendName(), default="bm25s", show_default=True, help="The retrieval engine."
 )
 
+queries_option: Decorator[Any] = click.option(
+    "--queries",
+    type=click.Choice(["validation", "held-out", "all"]),
+    default="all",
+    show_default=True,
+    help="Which queries to score.",
+)
+
 retriever_option: Decorator[Any] = click.option(
     "--backend", type=RetrieverName(), default="bm25s", show_default=True, help="The retrieval engine."
 )

@@ -19,6 +19,18 @@ from numpy.typing import NDArray
 METRICS = ("recall@100", "ndcg@10", "ndcg_binary@10", "recall@10", "mrr@10")
 """The names of all metrics, the objective first."""
 
+TITLES = {
+    "recall@100": "Recall@100",
+    "ndcg@10": "nDCG@10",
+    "ndcg_binary@10": "nDCG@10, binary",
+    "recall@10": "Recall@10",
+    "mrr@10": "MRR@10",
+}
+"""How people write them."""
+
+ROUNDING = 1e-9
+"""What equal values may differ by, being sums of floats."""
+
 OBJECTIVE = "recall@100"
 
 DEPTH = 100

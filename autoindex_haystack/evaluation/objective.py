@@ -6,7 +6,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from autoindex_haystack.evaluation.metrics import SMOOTH_RECALL, PerQuery
+from autoindex_haystack.evaluation.metrics import SMOOTH_RECALL, TITLES, PerQuery
 from autoindex_haystack.evaluation.outcome import Evaluation
 from autoindex_haystack.evaluation.significance import PairedDifference, paired_difference
 
@@ -34,8 +34,7 @@ def objective_value(values: Mapping[str, float], objective: Objective) -> float:
 
 def objective_name(objective: Objective) -> str:
     """Name an objective in a sentence."""
-    names = {"recall@100": "Recall@100", "ndcg@10": "nDCG@10"}
-    return names.get(objective, "mean of Recall@100 and nDCG@10")
+    return TITLES.get(objective, f"mean of {TITLES['recall@100']} and {TITLES['ndcg@10']}")
 
 
 def objective_differences(new: Evaluation, old: Evaluation, objective: Objective) -> NDArray[np.float64]:

@@ -7,13 +7,11 @@ from typing import Any
 
 from autoindex_haystack.collection import Collection, Split, load_collection, load_split, make_split
 from autoindex_haystack.evaluation.evaluate import QuerySet, evaluate, resolve_program
-from autoindex_haystack.evaluation.metrics import METRICS
+from autoindex_haystack.evaluation.metrics import METRICS, ROUNDING
 from autoindex_haystack.evaluation.outcome import Evaluation
 from autoindex_haystack.evaluation.significance import PairedDifference, paired_difference, sign_flip_p_value
 from autoindex_haystack.frozen import load_frozen
 from autoindex_haystack.retrieval import BM25Settings
-
-_NOTHING = 1e-9
 
 _OWN_SETTINGS = (
     "The two have different BM25 settings, and each was ranked with its own; --k1, --b and --analyzer set them for "
@@ -106,7 +104,7 @@ def _pair(first: Evaluation, second: Evaluation, metric: str) -> MetricPair:
     old = [values[metric] for values in first.scores.values()]
     new = [second.scores[query][metric] for query in first.scores]
     changes = [b - a for a, b in zip(old, new, strict=True)]
-    better, worse = (sum(sign * change > _NOTHING for change in changes) for sign in (1, -1))
+    better, worse = (sum(sign * change > ROUNDING for change in changes) for sign in (1, -1))
     return MetricPair(
         first=first.metrics[metric],
         second=second.metrics[metric],

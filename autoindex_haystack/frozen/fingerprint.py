@@ -78,8 +78,7 @@ class Drift(BaseModel):
     :param learned: Its share when the component was learned; for a distribution the mean of its numbers, by class.
     :param now: The same of the new documents.
     :param difference: Of a share the absolute difference, of unknown words and lost documents the increase; of a
-        distribution the largest difference of the cumulative
-        shares (Kolmogorov-Smirnov). 0 to 1.
+        distribution the largest difference of the cumulative shares (Kolmogorov-Smirnov). 0 to 1.
     :param chance: What chance alone exceeds once in a hundred times with so many documents.
     :param drifted: Whether the difference exceeds both the threshold and chance.
     """

@@ -22,9 +22,7 @@ from autoindex_haystack.optimizer.pareto import pareto_list
 from autoindex_haystack.optimizer.settings import SearchSettings
 from autoindex_haystack.optimizer.standing import Standing
 from autoindex_haystack.optimizer.trials import Trials
-from autoindex_haystack.runs import Comparison, RunFolder, RunResult, installed_versions
-
-START = "the program that the search started from"
+from autoindex_haystack.runs import START, Comparison, RunFolder, RunResult, installed_versions
 
 Differences = dict[str, PairedDifference]
 """Learned minus baseline on the held-out queries, by metric."""

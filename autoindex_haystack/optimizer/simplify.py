@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 
 from autoindex_haystack.evaluation import Evaluation
+from autoindex_haystack.evaluation.metrics import ROUNDING
 from autoindex_haystack.proposers import Outcome
 
-_ROUNDING = 1e-9
 _NDCG_LOSS = 0.001
 """What nDCG@10 may lose, in the mean over the validation queries."""
 
@@ -24,7 +24,7 @@ def simplifications(outcomes: Sequence[Outcome], incumbent: Evaluation) -> list[
         if outcome.candidate.simplifies
         and outcome.evaluation
         and outcome.gain is not None
-        and outcome.gain >= -_ROUNDING
+        and outcome.gain >= -ROUNDING
         and outcome.evaluation.metrics["ndcg@10"] >= incumbent.metrics["ndcg@10"] - _NDCG_LOSS
         and outcome.evaluation.chunk_bytes <= incumbent.chunk_bytes
     ]

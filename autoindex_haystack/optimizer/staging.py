@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from autoindex_haystack.evaluation import Begun, Evaluation, Evaluator, PerQuery
+from autoindex_haystack.evaluation.metrics import ROUNDING
 from autoindex_haystack.evaluation.objective import Objective, objective_value
 from autoindex_haystack.evaluation.staged import Estimate, Stage, choose_stage, estimate, most_scores, recall_error
 from autoindex_haystack.optimizer.settings import SearchSettings
@@ -33,9 +34,6 @@ _SEVERAL = 4
 
 _ERRORS = 2.0
 """Standard errors by which a candidate may be better than its estimate: little is known of it when they are large."""
-
-_ROUNDING = 1e-9
-"""What sums of floats may be off."""
 
 _SHARE = 0.5
 """Share of a round's candidates that are evaluated on everything at most, those that may be best."""
@@ -141,7 +139,7 @@ class Staging:
         :param assessed: The candidates by their places.
         :returns: The dropped ones.
         """
-        lost = {i for i, candidate in assessed.items() if candidate.most < self._smallest_gain - _ROUNDING}
+        lost = {i for i, candidate in assessed.items() if candidate.most < self._smallest_gain - ROUNDING}
         dropped = {i: _dropped(assessed[i], certain=True) for i in lost}
         if self._estimates:
             hopes = {i: assessed[i].gain + _ERRORS * assessed[i].error for i in assessed.keys() - lost}

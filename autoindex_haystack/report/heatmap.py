@@ -3,12 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from autoindex_haystack.evaluation.metrics import ROUNDING
 from autoindex_haystack.evaluation.objective import Objective, objective_value
 from autoindex_haystack.report.programs import Tried
 
 BETTER, WORSE, SAME, UNKNOWN = "+", "-", "=", "?"
-
-_NOTHING = 1e-9
 
 
 @dataclass(frozen=True)
@@ -60,7 +59,7 @@ def make_heatmap(programs: Sequence[Tried], objective: Objective) -> Heatmap:
 
 
 def _sign(difference: float) -> str:
-    return BETTER if difference > _NOTHING else WORSE if difference < -_NOTHING else SAME
+    return BETTER if difference > ROUNDING else WORSE if difference < -ROUNDING else SAME
 
 
 def _path(rows: Sequence[Row], sign: str) -> str:

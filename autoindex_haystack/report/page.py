@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from autoindex_haystack.evaluation import PairedDifference
+from autoindex_haystack.evaluation.metrics import TITLES
 from autoindex_haystack.evaluation.objective import objective_name
 from autoindex_haystack.files import atomic_file
 from autoindex_haystack.frozen import Certificate, outdated, read_certificate
@@ -30,14 +31,6 @@ MOST_BYTES = 3_000_000
 """What a page may weigh; of many queries those that changed most are shown."""
 
 _ROWS = (2_000, 1_000, 500, 250, 100, 25)
-
-METRICS = {
-    "recall@100": "Recall@100",
-    "ndcg@10": "nDCG@10",
-    "ndcg_binary@10": "nDCG@10, binary",
-    "recall@10": "Recall@10",
-    "mrr@10": "MRR@10",
-}
 
 
 def write_report(run: str | Path, out: Path | None = None) -> Path:
@@ -80,8 +73,8 @@ def render_report(run: Path) -> bytes:
         "info": info,
         "result": result,
         "objective": objective_name(objective),
-        "objective_key": objective if objective in METRICS else None,
-        "metrics": METRICS,
+        "objective_key": objective if objective in TITLES else None,
+        "metrics": TITLES,
         "programs": programs,
         "learned": next((i for i, p in enumerate(programs) if p.sha256 == result.program_sha256 and p.source), 0),
         "steps": [tried for tried in programs if tried.fate == "adopted"],
@@ -196,7 +189,7 @@ def _data(programs: list[Tried], heatmap: Any) -> dict[str, Any]:
 
 
 def _figures(tried: Tried) -> list[list[str]]:
-    figures = [[METRICS[name], f"{value:.4f}"] for name, value in tried.metrics.items() if name in METRICS]
+    figures = [[TITLES[name], f"{value:.4f}"] for name, value in tried.metrics.items() if name in TITLES]
     if tried.gain is not None and tried.fate != "baseline":
         figures.insert(0, ["gain in the objective", f"{tried.gain:+.4f}"])
     for name, number, form in (

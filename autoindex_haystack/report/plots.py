@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from autoindex_haystack.errors import RunError
+from autoindex_haystack.evaluation.metrics import TITLES
 from autoindex_haystack.experiments.grid import Summary
 from autoindex_haystack.experiments.grid.progress import Tried
-from autoindex_haystack.report.tables import TITLES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from autoindex_haystack.errors import RunError
+from autoindex_haystack.evaluation.metrics import ROUNDING
 from autoindex_haystack.evaluation.objective import Objective, objective_value
 from autoindex_haystack.report.programs import Tried
 from autoindex_haystack.runs import QueryComparison, RankedDocument, RunResult, read_comparison, tell
 
-_NOTHING = 1e-9
 _DOCUMENTS = 20
 """Documents that are shown for a query; the others are counted."""
 
@@ -83,7 +83,7 @@ def _table(
     rows = []
     for query in queries:
         gain = objective_value(query.after, objective) - objective_value(query.before, objective)
-        verdict = "better" if gain > _NOTHING else "worse" if gain < -_NOTHING else "same"
+        verdict = "better" if gain > ROUNDING else "worse" if gain < -ROUNDING else "same"
         moved = sorted(query.documents, key=lambda document: (document.before is None) == (document.after is None))
         known = reasons.get(query.query_id, {})
         rows.append(QueryRow(query, verdict, gain, moved[:_DOCUMENTS], max(0, len(moved) - _DOCUMENTS), known))

@@ -4,10 +4,9 @@ import csv
 import io
 from collections.abc import Sequence
 
+from autoindex_haystack.evaluation.metrics import TITLES
 from autoindex_haystack.experiments.grid import Summary
 from autoindex_haystack.experiments.grid.summary import Figure, Row
-
-TITLES = {"recall@100": "Recall@100", "ndcg@10": "nDCG@10"}
 
 LEVEL = 0.05
 """Corrected p-values below this are marked."""

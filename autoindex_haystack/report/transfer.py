@@ -3,8 +3,9 @@
 import csv
 import io
 
+from autoindex_haystack.evaluation.metrics import TITLES
 from autoindex_haystack.experiments.transfer import METRICS, Transfer, Used
-from autoindex_haystack.report.tables import LEVEL, TITLES
+from autoindex_haystack.report.tables import LEVEL
 
 
 def transfer_as_markdown(found: Transfer) -> str:

