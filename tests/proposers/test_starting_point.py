@@ -3,15 +3,18 @@
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from autoindex_haystack.program import Program, builtin_program, check_source
 from autoindex_haystack.proposers import Candidate, Outcome, ProposerState
 from autoindex_haystack.proposers.builtin import BuiltinProposer
-from autoindex_haystack.proposers.builtin.library import compose
+from autoindex_haystack.proposers.builtin.library import TRANSFORMS, compose
 from autoindex_haystack.proposers.builtin.reading import read_recipe
-from autoindex_haystack.proposers.builtin.recipe import Recipe, Step
+from autoindex_haystack.proposers.builtin.recipe import CONSTANT, Recipe, Step
 from autoindex_haystack.proposers.builtin.render import render
 from autoindex_haystack.proposers.builtin.start import starting_point
+from autoindex_haystack.proposers.builtin.variants import without_each_step
 
 THEIRS = '''"""By hand.
 
@@ -110,3 +113,22 @@ def test_an_edited_program_of_its_own_is_somebody_elses():
     assert read_recipe(edited) == Recipe(base=edited)
     odd = source.replace('"documents": 2', '"documents": "os"')
     assert read_recipe(odd).base in ("", odd)
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=3),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=4,
+)
+PARAMETERS = sorted({name for transform in TRANSFORMS.values() for name in transform.grid})
+STEPS = st.tuples(
+    st.sampled_from(sorted(TRANSFORMS)) | VALUES,
+    st.dictionaries(st.sampled_from(PARAMETERS) | st.text(max_size=3), VALUES, max_size=4) | VALUES,
+)
+
+
+@given(st.lists(STEPS, max_size=3) | VALUES)
+def test_a_recipe_that_a_program_only_claims_to_have_is_never_believed_and_never_an_error(claimed):
+    source = f"{CONSTANT} = {claimed!r}\n{THEIRS}"
+    assert read_recipe(source) == Recipe(base=source)
+    assert without_each_step(Program(source)) == {}

@@ -103,12 +103,13 @@ def carried_recipe(source: str) -> Recipe | None:
     """
     try:
         tree = parse(source)
-    except (SyntaxError, ValueError):
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return None
     for node in tree.body:
         if isinstance(node, ast.Assign) and [ast.unparse(target) for target in node.targets] == [CONSTANT]:
             try:
-                return Recipe(tuple(Step.of(name, **values) for name, values in ast.literal_eval(node.value)))
-            except (ValueError, TypeError):
+                steps = tuple(Step.of(name, **values) for name, values in ast.literal_eval(node.value))
+            except (ValueError, TypeError, RecursionError, MemoryError):
                 return None
+            return Recipe(steps) if all(isinstance(step.transform, str) for step in steps) else None
     return None

@@ -2,7 +2,8 @@
 
 from autoindex_haystack.program import Program
 from autoindex_haystack.proposers.builtin.library import TRANSFORMS
-from autoindex_haystack.proposers.builtin.recipe import Recipe, carried_recipe
+from autoindex_haystack.proposers.builtin.reading import read_recipe
+from autoindex_haystack.proposers.builtin.recipe import Recipe
 from autoindex_haystack.proposers.builtin.render import render
 
 
@@ -13,11 +14,9 @@ def without_each_step(program: Program) -> dict[str, str]:
     :returns: What each step does, in words, to the source of the program without it; empty for a program that this
         version has not composed.
     """
-    recipe = carried_recipe(program.source)
-    if recipe is None or not all(step.transform in TRANSFORMS for step in recipe.steps):
-        return {}
-    if render(recipe) != program.source:
-        return {}  # By another version, or on top of somebody else's program.
+    recipe = read_recipe(program.source)
+    if recipe.base:
+        return {}  # Somebody else's, by another version, or on top of somebody else's.
     found = {}
     for step in recipe.steps:
         others = Recipe(tuple(other for other in recipe.steps if other != step))
