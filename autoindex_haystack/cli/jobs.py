@@ -35,10 +35,10 @@ class JobStore:
             msg = f"{folder} holds no index; run `autoindex index` with --backend, to its end, to search it here"
             raise BackendError(msg)
         self.backend, self.settings = job.backend, job.bm25
-        backend = get_backend(job.backend)
-        self._index = backend.load_parts(parts) if parts else backend.load(folder / INDEX)
         records = [self._output.record(ordinal) for ordinal in range(job.blocks)]
         self._ends = np.cumsum([record.documents - record.failed for record in records])
+        backend = get_backend(job.backend)
+        self._index = backend.load_parts(parts) if parts else backend.load(folder / INDEX)
 
     def search_documents(self, query: str, *, top_k: int) -> "list[Document]":
         """Find the documents whose best chunk matches a query best (MaxP).

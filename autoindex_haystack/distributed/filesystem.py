@@ -119,14 +119,25 @@ class Folder:
 
         :param suffix: How the names end.
         """
+        names = (path.rstrip("/").rpartition("/")[2] for path in self._paths())
+        return sorted(name for name in names if name.endswith(suffix) and not name.endswith(_UNFINISHED))
+
+    def sweep(self) -> None:
+        """Remove what those left who were killed while they wrote files in it; nobody may be writing there."""
+        filesystem, _ = open_filesystem(self.url)
+        for path in self._paths():
+            if path.endswith(_UNFINISHED):
+                with suppress(FileNotFoundError):
+                    filesystem.rm_file(path)
+
+    def _paths(self) -> list[str]:
+        """What is in it now; nothing where there is no such folder."""
         filesystem, folder = open_filesystem(self.url)
         filesystem.invalidate_cache()
         try:
-            found = filesystem.ls(folder, detail=False)
+            return list(filesystem.ls(folder, detail=False))
         except FileNotFoundError:
             return []
-        names = (path.rstrip("/").rpartition("/")[2] for path in found)
-        return sorted(name for name in names if name.endswith(suffix) and not name.endswith(_UNFINISHED))
 
     def remove(self) -> None:
         """Remove the folder with all it holds, if it is there."""

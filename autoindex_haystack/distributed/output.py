@@ -123,6 +123,11 @@ class Output:
         self.folder.remove()
         self.folder.write_json(JOB, job.model_dump(mode="json"))
 
+    def sweep(self) -> None:
+        """Remove the halves of files that were being written when the job was stopped; at its end."""
+        for stage in (BLOCKS, CHUNKS, LOADED):
+            (self.folder / stage).sweep()
+
     def job(self) -> Job | None:
         """Returns the job; None if there is none."""
         found = self.folder.read_json(JOB)

@@ -143,6 +143,7 @@ def index_corpus(
     if cluster is not None:
         _load(output, cluster, ordered, made, engine, limits.unreachable, progress)
         clock.lap("load")
+    output.sweep()
     made.seconds = clock.seconds
     return made
 
