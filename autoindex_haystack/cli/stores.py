@@ -9,9 +9,9 @@ from autoindex_haystack.errors import BackendError
 if TYPE_CHECKING:
     from haystack import Document as HaystackDocument
 
-    from autoindex_haystack.cli.jobs import JobStore
     from autoindex_haystack.collection import Document
     from autoindex_haystack.retrieval import BM25Settings
+    from haystack_integrations.common.autoindex.job_store import JobStore
     from haystack_integrations.document_stores.autoindex import Bm25sDocumentStore, LuceneDocumentStore
 
 COMPONENT = "component"
@@ -45,9 +45,11 @@ def open_store(folder: Path) -> "Bm25sDocumentStore | LuceneDocumentStore | JobS
     """
     from pydantic import ValidationError
 
-    from autoindex_haystack.cli.jobs import JobStore, is_job
+    from autoindex_haystack.distributed.output import JOB
 
-    if is_job(folder):
+    if (folder / JOB).is_file():
+        from haystack_integrations.common.autoindex.job_store import JobStore
+
         return JobStore(folder)
     from haystack_integrations.document_stores.autoindex.document_log import LogHeader
     from haystack_integrations.document_stores.autoindex.log_lines import decode_line

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 from pyarrow import parquet
 
-from autoindex_haystack.cli.jobs import JobStore
 from autoindex_haystack.collection import load_corpus
 from autoindex_haystack.distributed import LocalEngine, index_child, index_corpus, parts
 from autoindex_haystack.distributed.output import Output
 from autoindex_haystack.errors import BackendError, CollectionError, ProgramError, RunError
 from autoindex_haystack.retrieval import ChunkTable, get_backend
 from autoindex_haystack.sandbox import DocumentFile, Limits, ProgramRunner
+from haystack_integrations.common.autoindex.job_store import JobStore
 from tests.distributed.conftest import QUERIES, record, write_lines
 
 SMALL = 2_000

@@ -3,21 +3,15 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from haystack import Document
 
-from autoindex_haystack.distributed.output import INDEX, JOB, SHARDS, Output
+from autoindex_haystack.distributed.output import INDEX, SHARDS, Output
 from autoindex_haystack.errors import BackendError
 from autoindex_haystack.retrieval import get_backend
-
-if TYPE_CHECKING:
-    from haystack import Document
-
-
-def is_job(folder: Path) -> bool:
-    """Whether a folder is that of a job in blocks."""
-    return (folder / JOB).is_file()
+from haystack_integrations.common.autoindex.chunks import restore_source
 
 
 class JobStore:
@@ -40,7 +34,7 @@ class JobStore:
         backend = get_backend(job.backend)
         self._index = backend.load_parts(parts) if parts else backend.load(folder / INDEX)
 
-    def search_documents(self, query: str, *, top_k: int) -> "list[Document]":
+    def search_documents(self, query: str, *, top_k: int) -> list[Document]:
         """Find the documents whose best chunk matches a query best (MaxP).
 
         :param query: The query.
@@ -55,11 +49,7 @@ class JobStore:
         """Release the index."""
         self._index.close()
 
-    def _document(self, ordinal: int, chunk: int, score: float) -> "Document":
-        from haystack import Document
-
-        from haystack_integrations.common.autoindex import restore_source
-
+    def _document(self, ordinal: int, chunk: int, score: float) -> Document:
         block = int(np.searchsorted(self._ends, ordinal, side="right"))
         rows: Sequence[dict[str, Any]] = self._output.document(block, self._index.document_ids[ordinal])
         first, best = (
