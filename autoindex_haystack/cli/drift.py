@@ -47,8 +47,10 @@ def command(
 
     CORPUS is a file such as corpus.jsonl (plain, .gz or .zst) or a collection folder; at most 5,000 documents of it are
     looked at. Compared are how many documents the program changes, and each of its transforms, the lengths and numbers
-    of chunks, unknown words, and documents that cannot be found. A difference is 0 to 1. Exit code 1 when something has
-    drifted: then measure again with `autoindex evaluate`, or learn anew.
+    of chunks, unknown words, and documents that cannot be found. A difference is 0 to 1; of unknown words and of
+    documents that cannot be found only an increase counts. When it learned, each document was taken for a new one, so
+    that some words were unknown then, too. "By chance" is the difference that chance explains; the fewer documents, the
+    larger. Exit code 1 when something has drifted: then measure again with `autoindex evaluate`, or learn anew.
     """
     from autoindex_haystack.collection import load_corpus
     from autoindex_haystack.frozen import load_frozen
@@ -97,4 +99,8 @@ def command(
         print_table(["property", "learned", "now", "difference", "by chance", ""], rows)
         if drifted:
             click.echo(f"drifted: {one_line(', '.join(drifted))}")
+        else:
+            chance = max(drift.chance for drift in found)
+            few = f"; in so few documents differences up to {chance:.2f} may be chance" if chance > threshold else ""
+            click.echo(f"nothing has drifted{few}")
     ctx.exit(DRIFTED if drifted else 0)

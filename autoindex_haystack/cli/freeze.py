@@ -13,9 +13,18 @@ if TYPE_CHECKING:
     from autoindex_haystack.sandbox import Isolation
 
 
-@options.command("freeze", "autoindex freeze my_run --program 3f2a9c --out my_small_component")
+@options.command(
+    "freeze",
+    "autoindex freeze my_run --program 2.1",
+    "autoindex freeze my_run --program 3f2a9c --out my_small_component",
+)
 @click.argument("run", type=click.Path(exists=True, file_okay=False, path_type=Path))
-@click.option("--program", required=True, metavar="SHA", help="The program's sha256, or its first digits.")
+@click.option(
+    "--program",
+    required=True,
+    metavar="PROGRAM",
+    help="A label such as 2.1 (iteration 2, candidate 1), or the program's sha256 or its first digits.",
+)
 @click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="The new folder. Default: RUN/frozen-SHA.")
 @click.option(
     "--collection",
@@ -43,8 +52,11 @@ def command(
     time. The held-out queries are scored for the program now; its card and manifest say that it was chosen by hand.
     """
     from autoindex_haystack.optimizer.refreeze import freeze_from_run
+    from autoindex_haystack.report.changes import find_program
 
     check_outputs(out, inputs=[run], force=force)
+    if "." in program:
+        program = find_program(run, program).sha256
     frozen = freeze_from_run(
         run, program, out, collection=collection, workers=workers, isolation=isolation, force=force
     )

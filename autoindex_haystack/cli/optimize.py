@@ -13,6 +13,7 @@ from autoindex_haystack.cli.output import print_json, print_notes, print_table, 
 from autoindex_haystack.cli.pipelines import learn_on_pipeline, pipeline_options, read_pipeline, write_wrapped
 from autoindex_haystack.cli.places import check_outputs
 from autoindex_haystack.cli.report_page import add_report
+from autoindex_haystack.wording import counted
 
 if TYPE_CHECKING:
     from autoindex_haystack.evaluation.objective import Objective
@@ -179,6 +180,7 @@ def command(
     else:
         run, collection = _needed(out, "option '--out'"), _needed(collection, "argument 'COLLECTION'")
         read = [collection, *([replay] if replay else []), *([Path(start)] if start else [])]
+        _spare_interrupted(run, force=force)
         check_outputs(run, inputs=read, force=force)
         learn_on_pipeline(collection, corpus_from_pipeline, files)
         how |= {"force": force}
@@ -231,6 +233,8 @@ def command(
         click.echo(f"your pipeline with the component in it: {wrapped}")
     if page:
         click.echo(f"report for people: {page}")
+    if not result.adopted:
+        click.echo(f"nothing was adopted; see what was missed and tried: autoindex explain {run}")
 
 
 def _needed(value: Path | None, name: str) -> Path:
@@ -238,6 +242,19 @@ def _needed(value: Path | None, name: str) -> Path:
         msg = f"Missing {name}"
         raise click.UsageError(msg, click.get_current_context())
     return value
+
+
+def _spare_interrupted(run: Path, *, force: bool) -> None:
+    """Say of a run that was interrupted how it goes on, before it is suggested to replace it."""
+    from autoindex_haystack.errors import RunError
+    from autoindex_haystack.runs.status import state_of
+
+    if not force and (run / "run.json").exists() and state_of(run) == "interrupted":
+        msg = (
+            f"{run} exists and was interrupted; go on with `autoindex optimize --resume {run}`, choose another place "
+            "or replace it with --force"
+        )
+        raise RunError(msg)
 
 
 def _check_together(proposer: str, replay: Path | None, resume: Path | None) -> None:
@@ -296,8 +313,8 @@ def print_result(result: "RunResult") -> None:
         "having been chosen"
     )
     click.echo(
-        f"{result.adopted} programs adopted of {result.tried} tried, {result.dropped} dropped early, "
-        f"{result.failed} failed; "
+        f"{counted(result.adopted, 'program', 'programs')} adopted of {result.tried} tried, "
+        f"{result.dropped} dropped early, {result.failed} failed; "
         f"index text {result.growth:.2f} times the corpus"
     )
     spent = ", ".join(f"{phase} {seconds:.1f}" for phase, seconds in result.seconds.items() if phase != "total")

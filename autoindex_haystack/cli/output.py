@@ -1,6 +1,7 @@
 """Where commands write: results to stdout as text or one JSON object, progress and notes to stderr."""
 
 import json
+import re
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 PATIENCE = 1.0
 """Seconds after which progress is shown."""
 
+_FIGURE = re.compile(r"[-+]?\d|-?$")
+"""How a cell begins that is a figure, or stands for none."""
+
 
 def print_json(value: dict[str, Any]) -> None:
     """Write one JSON object to stdout."""
@@ -33,11 +37,13 @@ def print_notes(notes: Sequence[str]) -> None:
 
 
 def print_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Write a small table to stdout: the first column to the left, the others to the right."""
+    """Write a small table to stdout: figures to the right, the first column and other texts to the left."""
     widths = [max(len(row[i]) for row in (headings, *rows)) for i in range(len(headings))]
+    figures = [i > 0 and all(_FIGURE.match(row[i]) for row in rows) for i in range(len(headings))]
     for row in (headings, *rows):
-        padded = [cell.rjust(width) for cell, width in zip(row, widths, strict=True)]
-        click.echo("  " + "   ".join([row[0].ljust(widths[0]), *padded[1:]]).rstrip())
+        cells = zip(row, widths, figures, strict=True)
+        padded = [cell.rjust(width) if figure else cell.ljust(width) for cell, width, figure in cells]
+        click.echo("  " + "   ".join(padded).rstrip())
 
 
 class Progress:

@@ -229,7 +229,8 @@ def _refuse_known(identifier: str, path: Path, number: int, lines: dict[str, int
 def _need(folder: Path, name: str) -> Path:
     path = find_file(folder, name)
     if path is None:
-        msg = f"{folder} has no {name} (nor .gz, .zst); a collection needs it"
+        questions = "; `autoindex make-queries` makes some to begin with" if name == "queries.jsonl" else ""
+        msg = f"{folder} has no {name} (nor .gz, .zst); a collection needs it{questions}"
         raise CollectionError(msg)
     return path
 

@@ -289,7 +289,10 @@ def read_result(path: Path) -> RunResult:
     :raises RunError: If the folder holds no finished run.
     """
     if not (path / "result.json").exists() and (path / "run.json").exists():
-        msg = f"{path} holds no finished run: the search has not come to its end"
+        msg = (
+            f"{path} holds no finished run: the search has not come to its end; "
+            f"if it was interrupted, go on with `autoindex optimize --resume {path}`"
+        )
         raise RunError(msg)
     return _read(RunResult, path / "result.json", "no finished run")
 

@@ -40,6 +40,16 @@ def test_a_number_that_is_no_json_is_never_printed():
         output.print_json({"a": float("nan")})
 
 
+def test_figures_stand_to_the_right_in_a_table_and_texts_to_the_left(capsys):
+    rows = [["a run", "done", "2 of 10", "+0.5", "", "0"], ["b", "interrupted", "12 of 12", "-", "drifted", "13"]]
+    output.print_table(["run", "state", "iteration", "gain", "note", "n"], rows)
+    assert capsys.readouterr().out.splitlines() == [
+        "  run     state         iteration   gain   note       n",
+        "  a run   done            2 of 10   +0.5              0",
+        "  b       interrupted    12 of 12      -   drifted   13",
+    ]
+
+
 def test_progress_is_silent_where_stderr_is_no_terminal(capsys):
     with output.progress() as show:
         show("reading", 1, 2)

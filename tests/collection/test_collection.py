@@ -114,6 +114,8 @@ def test_missing_files_are_named(write, tmp_path):
     for part, name in (("corpus", "corpus.jsonl"), ("queries", "queries.jsonl"), ("qrels", "judgments")):
         with pytest.raises(CollectionError, match=rf"has no {name}"):
             load_collection(write(**{part: None}, name=f"without-{part}"))
+    with pytest.raises(CollectionError, match="`autoindex make-queries`"):
+        load_collection(write(queries=None, name="unasked"))
     with pytest.raises(CollectionError, match="is no folder"):
         load_collection(tmp_path / "nothing")
 

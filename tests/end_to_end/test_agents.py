@@ -262,7 +262,7 @@ def test_one_shot_and_a_generator_of_haystack(here, folder, tmp_path, monkeypatc
         done = here(*command, *given).succeeded()
         assert len(server.requests) == 1
     assert "Verbs in many forms." in server.requests[0]["messages"][-1]["content"]
-    assert "1 programs adopted of 1 tried" in done.out
+    assert "1 program adopted of 1 tried" in done.out
     assert "language model: 1 calls" in done.out
     assert all(KEY.encode() not in content for content in files(tmp_path / "run").values())
 

@@ -38,6 +38,12 @@ def test_optimize_writes_the_run_folder_and_prints_its_result(kitchen, out, auto
     assert Path(result["frozen"]) == out / "run" / "frozen"
 
 
+def test_a_search_without_success_names_what_tells_why(kitchen, out, here):
+    done = here("optimize", kitchen, "--out", out / "run", "--iterations", 0).succeeded()
+    assert done.out.splitlines()[-1].endswith(f"autoindex explain {out / 'run'}")
+    here("explain", out / "run").succeeded()
+
+
 def test_a_run_reuses_a_split_and_gives_its_own(kitchen, out, autoindex, here):
     autoindex("split", kitchen, "--split-seed", 7, "--out", out / "split.json").succeeded()
     here("optimize", kitchen, "--split", out / "split.json", "--out", out / "run", *SMALL).succeeded()

@@ -213,6 +213,7 @@ def test_an_unfinished_run_has_differences_and_no_report(broken, here):
     assert found["program"]["sha256"] == tried
     assert found["diff"]
     done = here("report", broken).failed(2, f"{broken} holds no finished run: the search has not come to its end")
+    assert f"`autoindex optimize --resume {broken}`" in done.err
     assert len(done.err.strip().splitlines()) == 1
     assert {path: path.read_bytes() for path in broken.rglob("*") if path.is_file()} == before
 
@@ -360,3 +361,10 @@ def test_a_read_only_folder_is_refused(broken, here, tmp_path):
             subprocess.run(["umount", broken], check=True)
         else:
             broken.chmod(0o755)
+
+
+def test_an_interrupted_run_is_gone_on_with_rather_than_replaced(broken, finished, here):
+    again = here("optimize", KITCHEN, "--out", broken, *SEARCH)
+    again.failed(2, f"go on with `autoindex optimize --resume {broken}`", "--force")
+    done = here("optimize", KITCHEN, "--out", finished, *SEARCH).failed(2, f"{finished} exists", "--force")
+    assert "--resume" not in done.err

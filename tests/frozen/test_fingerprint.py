@@ -145,6 +145,10 @@ def test_the_command_tells_what_drifted_by_its_exit_code(frozen, tmp_path, capsy
     assert "drifted: " in (printed := capsys.readouterr()).out
     assert printed.err == ""
     assert main(["drift", str(frozen), str(other), "--threshold", "1"]) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == "nothing has drifted"
+    few = corpus(tmp_path / "few.jsonl", documents(3, [f"word{i}" for i in range(100)], 20, seed=3))
+    assert main(["drift", str(frozen), str(few)]) == 0
+    assert "nothing has drifted; in so few documents differences up to " in capsys.readouterr().out
 
 
 def test_a_component_without_a_fingerprint_says_what_to_do(frozen, tmp_path, capsys):

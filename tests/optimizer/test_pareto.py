@@ -16,6 +16,7 @@ from autoindex_haystack.evaluation import evaluate
 from autoindex_haystack.optimizer import SearchSettings
 from autoindex_haystack.optimizer.pareto import pareto_list
 from autoindex_haystack.optimizer.refreeze import freeze_from_run
+from autoindex_haystack.report.programs import read_programs
 from autoindex_haystack.runs import read_journal
 from autoindex_haystack.runs.journal import Journal
 
@@ -101,6 +102,11 @@ def test_the_adopted_program_is_frozen_again_with_what_it_learned(run, tmp_path,
     assert main(["freeze", str(run), "--program", frozen.program.sha256[:12], "--out", str(again), "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["program_sha256"] == frozen.program.sha256
+    [label] = {tried.label for tried in read_programs(run, "recall@100") if tried.sha256 == frozen.program.sha256}
+    assert main(["freeze", str(run), "--program", label, "--out", str(tmp_path / "labelled"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == told | {"frozen": str(tmp_path / "labelled")}
+    assert main(["freeze", str(run), "--program", "9.9", "--out", str(tmp_path / "nothing")]) == 2
+    assert "'9.9' is not clear" in capsys.readouterr().err
     assert (again / "state.json").read_text() == (run / "frozen" / "state.json").read_text()
     assert load_frozen(again).manifest.learned == frozen.manifest.learned
     assert load_frozen(again).manifest.sha256 == told["sha256"] == frozen.manifest.sha256

@@ -63,7 +63,7 @@ def _documents(files: dict[str, Path]) -> Iterator[Document]:
         except OSError as error:
             msg = f"{path} cannot be read ({error.strerror}); check the file"
             raise CollectionError(msg) from error
-        title = _title(path.suffix.lower(), text[:_HEAD])
+        title = _title(path.suffix.lower(), text[:_HEAD].replace("\r\n", "\n"))
         yield Document(name, text, {"title": title} if title else {})
 
 

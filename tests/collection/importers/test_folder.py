@@ -23,6 +23,14 @@ def folder(tmp_path):
     return tmp_path / "docs"
 
 
+@pytest.mark.parametrize("text", ["---\ntitle: All\n---\n# Other\n", "# All\nsteep\n"])
+def test_lines_that_end_as_on_windows_give_the_same_title(text, tmp_path):
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "a.md").write_bytes(text.replace("\n", "\r\n").encode())
+    [document] = folder_source(tmp_path / "docs", None).documents
+    assert (document.metadata["title"], document.text) == ("All", text.replace("\n", "\r\n"))
+
+
 def test_files_are_documents_as_they_stand_with_the_title_they_give(folder, tmp_path, imported):
     (tmp_path / "questions.csv").write_text("question,file\nhow,tea.md\n")
     collection = imported(folder_source(folder, tmp_path / "questions.csv"))
