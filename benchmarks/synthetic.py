@@ -22,8 +22,9 @@ from scipy import stats
 from autoindex_haystack.collection import load_collection
 from autoindex_haystack.errors import ProgramError
 from autoindex_haystack.evaluation import Evaluator, PerQuery, paired_difference, resolve_program
+from autoindex_haystack.evaluation.metrics import TITLES
 
-METRICS = {"recall@100": "Recall@100", "ndcg@10": "nDCG@10"}
+METRICS = ("recall@100", "ndcg@10")
 LEVEL = 0.05
 LEARNED = (
     "cranfield-0 cranfield-1 npl_vaswani-0 npl_vaswani-1 medquad_liveqa-0 medquad_liveqa-1 debian_blends-0 "
@@ -108,7 +109,7 @@ def row(name: str, metric: str, human: Scores, synthetic: Scores) -> str:
     same = sum((by_people[a] - by_people[b]) * (by_machine[a] - by_machine[b]) > 0 for a, b in told)
     chosen = max(programs, key=by_machine.__getitem__)
     counts = [str(len(next(iter(scores.values())))) for scores in (human, synthetic)]
-    cells = [name, METRICS[metric], *counts, f"{found.statistic:.2f}", f"{found.pvalue:.2g}", str(len(told))]
+    cells = [name, TITLES[metric], *counts, f"{found.statistic:.2f}", f"{found.pvalue:.2g}", str(len(told))]
     cells += [f"{same / len(told):.0%}" if told else "–", f"{max(by_people.values()):.3f}", f"{by_people[chosen]:.3f}"]
     return f"| {' | '.join([*cells, f'{by_people[programs[0]]:.3f}'])} |"
 

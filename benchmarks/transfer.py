@@ -15,7 +15,9 @@ from typing import Any
 import click
 from commands import COLLECTIONS, run_json
 
-METRICS = {"recall@100": "Recall@100", "ndcg@10": "nDCG@10"}
+from autoindex_haystack.evaluation.metrics import TITLES
+
+METRICS = ("recall@100", "ndcg@10")
 USES = ("unchanged", "recalibrated", "start of a search")
 LEVEL = 0.05
 
@@ -64,7 +66,7 @@ def table(found: dict[str, list[Row]], use: str, metric: str) -> str:
     if not origins:
         return ""
     names = list(found)
-    lines = [f"{METRICS[metric]}, {use}", "", "| learned on | " + " | ".join(names) + " | mean |"]
+    lines = [f"{TITLES[metric]}, {use}", "", "| learned on | " + " | ".join(names) + " | mean |"]
     lines.append("|---" * (len(names) + 2) + "|")
     for origin in origins:
         gains = [gain(found[name], origin, use, metric) for name in names]

@@ -180,8 +180,8 @@ def read_fingerprint(folder: Path) -> Fingerprint:
         return Fingerprint.model_validate_json((folder / FILE).read_bytes())
     except FileNotFoundError:
         msg = (
-            f"{folder} has no {FILE}, since an earlier version froze it; freeze its program again with "
-            "`autoindex freeze RUN --program SHA`"
+            f"{folder} has no {FILE}: an earlier version froze it, or its program failed when it was frozen; freeze it "
+            "again with `autoindex freeze RUN --program PROGRAM`"
         )
         raise FrozenError(msg) from None
     except (OSError, ValidationError) as error:

@@ -1,31 +1,16 @@
 """The end of a search: the held-out queries are scored, once, the incumbent is frozen, the result is made."""
 
 import math
-from typing import Any
 
 from autoindex_haystack.collection import Collection, Split
-from autoindex_haystack.evaluation import METRICS, Evaluation, PairedDifference, paired_difference, sign_flip_p_value
-from autoindex_haystack.evaluation.metrics import PerQuery
-from autoindex_haystack.evaluation.objective import Objective, objective_differences, objective_value
-from autoindex_haystack.frozen import (
-    ComponentSettings,
-    Figures,
-    FrozenComponent,
-    Gain,
-    LearnedOn,
-    Step,
-    new_manifest,
-    write_frozen,
-)
-from autoindex_haystack.optimizer.fingerprints import fingerprint_of
+from autoindex_haystack.evaluation.objective import Objective, objective_differences
+from autoindex_haystack.frozen import Figures, Step
+from autoindex_haystack.optimizer.freezing import Conditions, freeze_program, held_out_differences, measured_gain
 from autoindex_haystack.optimizer.pareto import pareto_list
 from autoindex_haystack.optimizer.settings import SearchSettings
 from autoindex_haystack.optimizer.standing import Standing
 from autoindex_haystack.optimizer.trials import Trials
-from autoindex_haystack.runs import START, Comparison, RunFolder, RunResult, installed_versions
-
-Differences = dict[str, PairedDifference]
-"""Learned minus baseline on the held-out queries, by metric."""
+from autoindex_haystack.runs import START, Comparison, RunFolder, RunResult
 
 
 def finish(
@@ -54,7 +39,7 @@ def finish(
         learned = trials.evaluate_held_out(standing.incumbent, standing.evaluation, split.held_out)
     validation = standing.baseline_evaluation, standing.evaluation
     Comparison.of(collection, split, validation, (baseline, learned)).save(folder.path)
-    differences = _differences(learned, baseline, split)
+    differences = held_out_differences(learned.scores, baseline.scores, split)
     before = Figures(validation=standing.baseline_evaluation.metrics, held_out=baseline.metrics)
     after = Figures(validation=standing.evaluation.metrics, held_out=learned.metrics)
     objective, first, last = settings.objective, standing.baseline_evaluation, standing.evaluation
@@ -67,7 +52,20 @@ def finish(
         learned=learned.scores,
         baseline=baseline.scores,
     )
-    frozen = _freeze(collection, split, settings, standing, trials, folder, (before, after), differences, gain)
+    frozen = freeze_program(
+        folder.path / "frozen",
+        standing.incumbent,
+        standing.evaluation.state,
+        collection,
+        split,
+        Conditions(settings.bm25, settings.allowed_imports, settings.limits, settings.workers, settings.isolation),
+        figures=(before, after),
+        differences=differences,
+        gain=gain,
+        lineage=_lineage(standing, objective),
+        layers=trials.layers,
+        force=True,
+    )
     return RunResult(
         collection=collection.name,
         documents=len(collection.documents),
@@ -93,54 +91,6 @@ def finish(
     )
 
 
-def measured_gain(
-    objective: Objective,
-    acceptance: str,
-    *,
-    detectable: float | None,
-    validation: float,
-    luck: float,
-    learned: PerQuery,
-    baseline: PerQuery,
-) -> Gain:
-    """Tell what was gained in the objective, and what that is worth.
-
-    :param objective: What was maximized.
-    :param acceptance: How the program was chosen.
-    :param detectable: What the validation queries could show.
-    :param validation: The gain on them.
-    :param luck: By how much that is too high for having been chosen.
-    :param learned: The program's values on the held-out queries.
-    :param baseline: The baseline's.
-    :returns: The gain.
-    """
-    old = [objective_value(values, objective) for values in baseline.values()]
-    new = [objective_value(learned[query], objective) for query in baseline]
-    held_out = paired_difference(new, old)
-    return Gain(
-        objective=objective,
-        acceptance=acceptance,
-        detectable=detectable,
-        validation=validation,
-        corrected=validation - luck,
-        held_out=held_out.mean,
-        low=held_out.low,
-        high=held_out.high,
-        p_value=held_out.p_value,
-        p_sign_flip=sign_flip_p_value(new, old),
-    )
-
-
-def _differences(learned: Evaluation, baseline: Evaluation, split: Split) -> Differences:
-    return {
-        metric: paired_difference(
-            [learned.scores[query][metric] for query in split.held_out],
-            [baseline.scores[query][metric] for query in split.held_out],
-        )
-        for metric in METRICS
-    }
-
-
 def _ideas(standing: Standing) -> dict[str, str]:
     """What each program that was evaluated does differently, by its hash."""
     ideas = {outcome.candidate.sha256: outcome.candidate.idea for outcome in standing.history}
@@ -159,48 +109,3 @@ def _lineage(standing: Standing, objective: Objective) -> list[Step]:
         sha256, idea = candidate.sha256, candidate.idea
         steps.append(Step(iteration=outcome.iteration, program_sha256=sha256, idea=idea, gain=gain))
     return steps
-
-
-def _freeze(
-    collection: Collection,
-    split: Split,
-    settings: SearchSettings,
-    standing: Standing,
-    trials: Trials,
-    folder: RunFolder,
-    figures: tuple[Figures, Figures],
-    differences: Differences,
-    gain: Gain,
-) -> FrozenComponent:
-    """Write the incumbent as a frozen component into the run folder."""
-    before, after = figures
-    program, state = standing.incumbent, standing.evaluation.state
-    own = ComponentSettings(
-        bm25=settings.bm25,
-        metadata_fields=collection.metadata_fields,
-        allowed_imports=settings.allowed_imports,
-    )
-    how: Any = {"limits": settings.limits, "workers": settings.workers, "isolation": settings.isolation}
-    fingerprint = fingerprint_of(program, state, collection.documents, own, **how)
-    manifest = new_manifest(
-        program,
-        state,
-        own,
-        learned_on=LearnedOn(
-            name=collection.name,
-            fingerprint=collection.fingerprint,
-            documents=len(collection.documents),
-            validation_queries=len(split.validation),
-            held_out_queries=len(split.held_out),
-            split_seed=split.seed,
-            synthetic=collection.synthetic,
-        ),
-        baseline=before,
-        learned=after,
-        gain=gain,
-        intervals={metric: (difference.low, difference.high) for metric, difference in differences.items()},
-        lineage=_lineage(standing, settings.objective),
-        versions=installed_versions(),
-        isolation=trials.layers,
-    )
-    return write_frozen(folder.path / "frozen", manifest, program, state, fingerprint=fingerprint, force=True)

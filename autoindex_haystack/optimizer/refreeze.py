@@ -8,23 +8,14 @@ import numpy as np
 
 from autoindex_haystack.collection import load_collection, load_split
 from autoindex_haystack.errors import RunError
-from autoindex_haystack.evaluation import METRICS, Evaluator, PerQuery, means, paired_difference
+from autoindex_haystack.evaluation import Evaluator, PerQuery, means
 from autoindex_haystack.evaluation.objective import Objective, objective_value
-from autoindex_haystack.frozen import (
-    ComponentSettings,
-    Figures,
-    FrozenComponent,
-    LearnedOn,
-    Step,
-    new_manifest,
-    write_frozen,
-)
+from autoindex_haystack.frozen import Figures, FrozenComponent, Step
 from autoindex_haystack.optimizer.correction import luck_of_the_choice
-from autoindex_haystack.optimizer.fingerprints import fingerprint_of
-from autoindex_haystack.optimizer.finish import measured_gain
+from autoindex_haystack.optimizer.freezing import Conditions, freeze_program, held_out_differences, measured_gain
 from autoindex_haystack.optimizer.replay import recorded_settings
 from autoindex_haystack.program import Program, builtin_program
-from autoindex_haystack.runs import installed_versions, kept_program, read_info, read_journal, read_result
+from autoindex_haystack.runs import kept_program, read_info, read_journal, read_result
 from autoindex_haystack.sandbox import Isolation
 
 _SHORTEST = 4
@@ -95,28 +86,18 @@ def freeze_from_run(
     objective: Objective = result.gain.objective  # type: ignore[assignment]
     gains = np.array([_gains(other["scores"], records[0]["scores"], objective) for other in records])
     own = _gains(record["scores"], records[0]["scores"], objective)
-    component_settings = ComponentSettings(
-        bm25=info.settings.bm25,
-        metadata_fields=info.settings.metadata_fields,
-        allowed_imports=info.settings.allowed_imports,
-    )
-    how: Any = {"limits": settings.limits, "workers": workers, "isolation": isolation}
-    fingerprint = fingerprint_of(program, learned.state, corpus.documents, component_settings, **how)
-    manifest = new_manifest(
+    return freeze_program(
+        out or run / f"frozen-{program.sha256[:12]}",
         program,
         learned.state,
-        component_settings,
-        learned_on=LearnedOn(
-            name=corpus.name,
-            fingerprint=corpus.fingerprint,
-            documents=len(corpus.documents),
-            validation_queries=len(split.validation),
-            held_out_queries=len(split.held_out),
-            split_seed=split.seed,
-            synthetic=corpus.synthetic,
+        corpus,
+        split,
+        Conditions(info.settings.bm25, info.settings.allowed_imports, settings.limits, workers, isolation),
+        figures=(
+            Figures(validation=records[0]["metrics"], held_out=means(baseline.scores)),
+            Figures(validation=record["metrics"], held_out=means(held_out)),
         ),
-        baseline=Figures(validation=records[0]["metrics"], held_out=means(baseline.scores)),
-        learned=Figures(validation=record["metrics"], held_out=means(held_out)),
+        differences=held_out_differences(held_out, baseline.scores, split),
         gain=measured_gain(
             objective,
             "chosen by hand",
@@ -126,22 +107,10 @@ def freeze_from_run(
             learned=held_out,
             baseline=baseline.scores,
         ),
-        intervals={
-            metric: (difference.low, difference.high)
-            for metric in METRICS
-            for difference in [
-                paired_difference(
-                    [held_out[query][metric] for query in split.held_out],
-                    [baseline.scores[query][metric] for query in split.held_out],
-                )
-            ]
-        },
         lineage=[Step(iteration=0, program_sha256=program.sha256, idea="chosen by hand", gain=float(np.mean(own)))],
-        versions=installed_versions(),
-        isolation=layers,
+        layers=layers,
+        force=force,
     )
-    place = out or run / f"frozen-{program.sha256[:12]}"
-    return write_frozen(place, manifest, program, learned.state, fingerprint=fingerprint, force=force)
 
 
 def _evaluations(run: Path) -> tuple[list[dict[str, Any]], dict[str, str]]:
