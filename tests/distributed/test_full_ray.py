@@ -22,7 +22,7 @@ from tests.distributed.test_jobs import rows, stamps
 pytestmark = pytest.mark.full
 
 LOST_NODE = """
-import json, sys, threading, time
+import json, os, sys, threading, time
 from pathlib import Path
 
 import ray
@@ -32,6 +32,7 @@ from autoindex_haystack import load_frozen
 from autoindex_haystack.distributed import RayEngine, index_corpus
 
 corpus, frozen, out = sys.argv[1:]
+os.environ["RAY_worker_niceness"] = "0"
 small = {"num_cpus": 1, "object_store_memory": 80 << 20}
 cluster = Cluster(initialize_head=True, head_node_args=small | {"include_dashboard": False})
 nodes = [cluster.add_node(**small) for _ in range(2)]
@@ -57,6 +58,22 @@ thread.join()
 print(json.dumps({"made": made.model_dump(), **seen}))
 ray.shutdown()
 cluster.shutdown()
+"""
+
+NICE = """
+import json, os
+
+from autoindex_haystack.distributed import RayEngine
+
+class Nice:
+    waits = False
+    def start(self): pass
+    def __call__(self, item): return {"nice": os.nice(0)}
+    def close(self): pass
+
+engine = RayEngine(1)
+print(json.dumps({"here": os.nice(0), "there": [found["nice"] for found in engine.each(Nice(), [1])]}))
+engine.close()
 """
 
 SLOW = SENTENCES.replace('            if "poison"', '            sum(range(3_000_000))\n            if "poison"')
@@ -101,6 +118,11 @@ def test_the_rankings_are_those_of_one_machine(corpus, frozen, tmp_path):
     one.close()
     again = run(*command, *common, corpus, "--engine", "ray", "--block-size", "1", "--out", tmp_path / "many")
     assert (again["resumed"], again["blocks"]) == (made["blocks"], made["blocks"])
+
+
+def test_a_worker_has_the_priority_of_the_command_that_started_it():
+    found = run(sys.executable, "-c", NICE)
+    assert found["there"] == [found["here"]]
 
 
 def test_the_commands_of_the_page_work(tmp_path):
