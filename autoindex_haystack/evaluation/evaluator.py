@@ -25,7 +25,7 @@ from autoindex_haystack.evaluation.readings import (
     is_worth_reading,
     text_size,
 )
-from autoindex_haystack.evaluation.running import CorpusRunner, Progress
+from autoindex_haystack.evaluation.running import CorpusRunner, LearnedApart, Progress
 from autoindex_haystack.program import Program
 from autoindex_haystack.retrieval import BM25Settings, ChunkTable, get_backend
 from autoindex_haystack.retrieval.lucene_model import Departures
@@ -51,6 +51,8 @@ class Evaluator:
     :param exact: Whether chunks are read without an index, which gives the same results; in place of Lucene they are
         the same to the last digits of a score. When not given, that is done on bm25s if as much text is expected as to
         be worth it.
+    :param learned_apart: Takes what a program learns apart, where that is known; programs then share each thing that
+        several of them learn.
 
     ```python
     from autoindex_haystack.evaluation import Evaluator
@@ -74,6 +76,7 @@ class Evaluator:
         isolation: Isolation = "full",
         evaluations: int = 1,
         exact: bool | None = None,
+        learned_apart: LearnedApart | None = None,
     ) -> None:
         self.collection = collection
         self.settings = settings
@@ -86,6 +89,7 @@ class Evaluator:
             allowed_imports=allowed_imports,
             key=key,
             isolation=isolation,
+            learned_apart=learned_apart,
         )
         self._reachable = documents_with_token(collection.documents, settings.analyzer)
         if exact is None:

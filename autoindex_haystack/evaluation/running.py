@@ -4,12 +4,14 @@ import hashlib
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from autoindex_haystack.collection import Collection
+from autoindex_haystack.errors import ProgramError
 from autoindex_haystack.evaluation.calibrations import Calibrations, Learned
 from autoindex_haystack.program import Program, what_calibrate_reaches
 from autoindex_haystack.sandbox import (
@@ -27,6 +29,10 @@ from autoindex_haystack.sandbox import (
 
 Progress = Callable[[str, int, int], None]
 """Called with the name of the phase, how much of it is done and how much there is."""
+
+LearnedApart = Callable[[str], Mapping[str, str]]
+"""From a program to programs that each learn one thing of what it learns, by the key of its state; empty when unknown.
+"""
 
 _TRIAL_DOCUMENTS = 200
 _TRIAL_SECONDS = 60.0
@@ -56,6 +62,7 @@ class CorpusRunner:
     :param allowed_imports: Modules that programs may import beside the usual ones.
     :param key: Key of the opaque ids that programs see; fresh when not given.
     :param isolation: ``full``, or ``process-only`` for workers that the kernel does not lock.
+    :param learned_apart: Takes what a program learns apart.
     """
 
     def __init__(
@@ -67,6 +74,7 @@ class CorpusRunner:
         allowed_imports: Sequence[str],
         key: bytes | None,
         isolation: Isolation,
+        learned_apart: LearnedApart | None = None,
     ) -> None:
         self._collection = collection
         self._limits = limits
@@ -74,6 +82,7 @@ class CorpusRunner:
         self._allowed_imports = tuple(allowed_imports)
         self._key = key
         self._isolation: Isolation = isolation
+        self._learned_apart = learned_apart
         self._documents = DocumentFile(collection.documents)
         self._calibrations = Calibrations()
         self.layers: tuple[str, ...] = ()
@@ -108,8 +117,7 @@ class CorpusRunner:
         known = dict(state) if state is not None else None
         with self._runner(program, known, workers, cancelled) as runner:
             if known is None:
-                key = calibration_key(program)
-                learned = self._calibrations.learn(key, runner.calibrate, cancelled or _never)
+                learned = self._learn(program, runner, workers, cancelled)
                 runner.state = learned.state
             else:
                 learned = Learned(known, 0.0)
@@ -206,6 +214,28 @@ class CorpusRunner:
     def close(self) -> None:
         """Release the document file."""
         self._documents.close()
+
+    def _learn(
+        self, program: Program, runner: ProgramRunner, workers: int | None, cancelled: IsCancelled | None
+    ) -> Learned:
+        """What a program learns, thing by thing where it can be taken apart."""
+        parts = self._learned_apart(program.source) if self._learned_apart else {}
+        found: dict[str, Learned] = {}
+        try:
+            for key, source in parts.items():
+                part = Program(source, program.name)
+                calibrate = partial(self._calibrate, part, workers, cancelled)
+                found[key] = self._calibrations.learn(calibration_key(part), calibrate, cancelled or _never)
+        except ProgramError:
+            found = {}  # The program fails for itself: the message names its own lines.
+        if not found:
+            return self._calibrations.learn(calibration_key(program), runner.calibrate, cancelled or _never)
+        state = {key: learned.state[key] for key, learned in found.items()}
+        return Learned(state, sum(learned.seconds for learned in found.values()))
+
+    def _calibrate(self, program: Program, workers: int | None, cancelled: IsCancelled | None) -> dict[str, Any]:
+        with self._runner(program, None, workers, cancelled) as runner:
+            return runner.calibrate()
 
     def _runner(
         self, program: Program, state: dict[str, Any] | None, workers: int | None, cancelled: IsCancelled | None

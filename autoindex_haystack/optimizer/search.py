@@ -168,6 +168,8 @@ def search_evaluator(
     :param exact: Whether chunks are read without an index, where that is settled.
     :returns: The evaluator, to be closed after use.
     """
+    from autoindex_haystack.proposers.builtin.learning import learned_apart
+
     return Evaluator(
         collection,
         settings.bm25,
@@ -179,6 +181,7 @@ def search_evaluator(
         isolation=settings.isolation,
         evaluations=settings.iterations * settings.candidates,
         exact=exact,
+        learned_apart=learned_apart,
     )
 
 

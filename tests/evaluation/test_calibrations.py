@@ -9,6 +9,7 @@ from autoindex_haystack.errors import Cancelled, ProgramError
 from autoindex_haystack.evaluation import Evaluator, calibrations
 from autoindex_haystack.evaluation.calibrations import Calibrations
 from autoindex_haystack.optimizer.pareto import pareto_list
+from autoindex_haystack.program import Program
 from autoindex_haystack.sandbox import ProgramRunner
 
 from .conftest import indexing
@@ -69,6 +70,40 @@ def test_a_failure_is_each_programs_own(small, calibrated):
             with pytest.raises(ProgramError, match="ZeroDivisionError"):
                 evaluator.evaluate(indexing(text, failing), ["q1"])
     assert len(calibrated) == 2
+
+
+def learning(**things):
+    lines = "".join(f"        self.state['{key}'] = {value}\n" for key, value in things.items())
+    return indexing(
+        "doc.text", f"def calibrate(self, docs):\n        docs = list(docs)\n{lines}        return self.state"
+    )
+
+
+def test_what_several_learn_among_other_things_is_learned_once(small, calibrated):
+    length, number, none = "sum(len(doc.text) for doc in docs)", "len(docs)", "1 // (len(docs) - len(docs))"
+    parts = {"length": learning(length=length), "number": learning(number=number), "none": learning(none=none)}
+    named = {
+        learning(length=length).source: ("length",),
+        learning(length=length, number=number).source: ("length", "number"),
+        learning(number=number, length=length).source: ("number", "length"),
+        learning(number=number, none=none).source: ("number", "none"),
+    }
+
+    def learned_apart(source):
+        return {key: parts[key].source for key in named[source]}
+
+    *fine, failing = map(Program, named)
+    with Evaluator(small, learned_apart=learned_apart) as evaluator, Evaluator(small) as plain:
+        for program in fine:
+            found = evaluator.evaluate(program, ["q1"])
+            assert list(found.state) == list(named[program.source])
+            assert found.calibrate_seconds >= 0.2 * len(found.state)
+        assert calibrated == [parts["length"].source, parts["number"].source]
+        assert [plain.evaluate(program, ["q1"]).state for program in fine][-1] == found.state
+        # The message is of the program that was asked for.
+        with pytest.raises(ProgramError, match="line 8, in calibrate"):
+            evaluator.evaluate(failing, ["q1"])
+    assert calibrated[-1] == failing.source
 
 
 def test_those_who_ask_at_the_same_time_wait_for_one():

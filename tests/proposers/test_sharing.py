@@ -6,7 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from autoindex_haystack.program import what_calibrate_reaches
+from autoindex_haystack.proposers.builtin.learning import learned_apart
 from autoindex_haystack.proposers.builtin.library import PREPARED, TRANSFORMS, compose
+from autoindex_haystack.proposers.builtin.reading import read_recipe
 from autoindex_haystack.proposers.builtin.recipe import Recipe
 from autoindex_haystack.proposers.builtin.render import render
 from autoindex_haystack.proposers.builtin.trusted import load_trusted
@@ -49,3 +51,18 @@ def test_a_step_that_changes_the_texts_has_words_learned_anew(name):
     recipe = compose(Recipe(), STEPS["word_forms"])
     more = compose(recipe, STEPS[name])
     assert what_calibrate_reaches(render(more)) != what_calibrate_reaches(render(recipe))
+
+
+@given(recipes)
+@settings(max_examples=60)
+def test_what_is_learned_apart_is_what_is_learned_together(recipe):
+    parts = learned_apart(render(recipe))
+    apart = {key: load_trusted(read_recipe(source)).calibrate(DOCUMENTS)[key] for key, source in parts.items()}
+    assert json.dumps(apart, sort_keys=True) == learned(recipe)
+
+
+def test_nothing_is_taken_apart_that_is_not_the_librarys_own():
+    source = render(compose(Recipe(), STEPS["word_forms"], STEPS["pad"]))
+    assert list(learned_apart(source)) == ["length", "forms"]
+    assert learned_apart(source + "\n# Edited.\n") == {}
+    assert learned_apart(render(Recipe(base=source + "\n# Edited.\n", steps=(STEPS["word_forms"],)))) == {}

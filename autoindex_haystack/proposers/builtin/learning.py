@@ -1,4 +1,4 @@
-"""What the library's programs learn from a sample of the corpus, for forecasts: nothing is learned twice."""
+"""What the library's programs learn, each thing by itself, so that nothing is learned twice."""
 
 from collections.abc import Sequence
 from functools import cached_property
@@ -7,9 +7,10 @@ from typing import Any
 from autoindex_haystack.collection import Document
 from autoindex_haystack.program import what_calibrate_reaches
 from autoindex_haystack.proposers.builtin.library import PREPARED, TRANSFORMS
+from autoindex_haystack.proposers.builtin.reading import read_recipe
 from autoindex_haystack.proposers.builtin.recipe import Recipe, Step
 from autoindex_haystack.proposers.builtin.render import render
-from autoindex_haystack.proposers.builtin.trusted import load_trusted
+from autoindex_haystack.proposers.builtin.trusted import is_plain, load_trusted
 
 _CHARACTERS = 6_000_000
 """Characters of the corpus from which a forecast learns what a program would learn from all of it."""
@@ -34,7 +35,7 @@ class Learning:
         :param recipe: A recipe of the library's transforms.
         :param key: The key.
         """
-        alone = Recipe(tuple(step for step in recipe.steps if _learns(step, key) or _has_a_say(step)))
+        alone = _alone(recipe, key)
         source = render(alone)
         form = what_calibrate_reaches(source) or source
         if form not in self._known:
@@ -49,6 +50,19 @@ class Learning:
         size = sum(len(document.text) for document in self._documents)
         step = max(1, -(-size // _CHARACTERS))
         return list(self._documents[::step])
+
+
+def learned_apart(source: str) -> dict[str, str]:
+    """Returns programs that each learn one thing of what a program learns, as it would.
+
+    Programs that differ in one of the things that they learn can so share the others.
+
+    :param source: A program.
+    :returns: Key of the state to the source of the program that learns its value; empty for a program that is not the
+        library's own, of which nothing is known.
+    """
+    recipe = read_recipe(source)
+    return {key: render(_alone(recipe, key)) for key in expressions(recipe)} if is_plain(recipe) else {}
 
 
 def expressions(recipe: Recipe) -> dict[str, str]:
@@ -67,6 +81,11 @@ def preparing(recipe: Recipe) -> tuple[Step, ...]:
     """
     steps = [(step, TRANSFORMS[step.transform]) for step in recipe.steps]
     return tuple(step for step, transform in steps if transform.prepare(transform.complete(step.values)))
+
+
+def _alone(recipe: Recipe, key: str) -> Recipe:
+    """The steps of a recipe that learn a thing, and those that change the texts from which it is learned."""
+    return Recipe(tuple(step for step in recipe.steps if _learns(step, key) or _has_a_say(step)))
 
 
 def _learns(step: Step, key: str) -> bool:
