@@ -8,6 +8,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+from markdown_it import MarkdownIt
+
 from autoindex_haystack.collection.importers.questions import read_questions
 from autoindex_haystack.collection.importers.source import Source
 from autoindex_haystack.collection.types import Document
@@ -17,7 +19,11 @@ SUFFIXES = (".md", ".markdown", ".mdx", ".rst", ".txt", ".html", ".htm")
 
 _HTML_TITLE = re.compile(r"<title[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL)
 _FRONT_MATTER_TITLE = re.compile(r"^title:[ \t]*(.+?)[ \t]*$", re.MULTILINE)
-_MARKDOWN_TITLE = re.compile(r"^#[ \t]+(.+?)[ \t]*#*$", re.MULTILINE)
+_RST_TITLE = re.compile(
+    r"\A(?:[ \t]*(?:(?:\.\.|:)[^\n]*)?\n)*"  # Comments, labels and fields before it.
+    r"(?:([=#*~^-])\1+\n)?[ \t]*(\S.*?)[ \t]*\n([=#*~^-])\3+[ \t]*$",
+    re.MULTILINE,
+)
 _HEAD = 4_000
 """Characters of a file in which its title stands."""
 
@@ -74,7 +80,13 @@ def _title(suffix: str, head: str) -> str:
         return " ".join(html.unescape(found[1]).split()) if found else ""
     if suffix == ".txt":
         return ""
-    if head.startswith("---\n") and (found := _FRONT_MATTER_TITLE.search(head.partition("\n---")[0])):
-        return found[1].strip("\"'")
-    found = _MARKDOWN_TITLE.search(head)
-    return found[1] if found else ""
+    if suffix == ".rst":
+        found = _RST_TITLE.search(head)
+        return found[2] if found else ""
+    if head.startswith("---\n"):
+        front, _, head = head.partition("\n---")
+        if found := _FRONT_MATTER_TITLE.search(front):
+            return found[1].strip("\"'")
+    tokens = MarkdownIt().parse(head)
+    first = next((i for i, token in enumerate(tokens) if token.type == "heading_open" and token.tag == "h1"), None)
+    return " ".join(tokens[first + 1].content.split()) if first is not None else ""

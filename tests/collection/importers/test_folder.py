@@ -31,6 +31,24 @@ def test_lines_that_end_as_on_windows_give_the_same_title(text, tmp_path):
     assert (document.metadata["title"], document.text) == ("All", text.replace("\n", "\r\n"))
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "title"),
+    [
+        ("a.md", "```bash\n# no title\n```\n\n# A `title` #\n", "A `title`"),
+        ("a.md", "Under\nlined\n=====\n\n# Later\n", "Under lined"),
+        ("a.md", "    # code\n\n## A part\n", None),
+        ("a.md", "---\nlang: en\n---\n\nUnderlined\n====\n", "Underlined"),
+        ("a.rst", "=====\nAbove\n=====\n\ntext\n", "Above"),
+        ("a.rst", ".. _label:\n\n:orphan:\n\nBelow\n*****\n", "Below"),
+        ("a.rst", "No title here.\n\nA part\n------\n", None),
+    ],
+)
+def test_a_title_is_a_heading_as_the_format_has_it(name, text, title, tmp_path):
+    (tmp_path / name).write_text(text, encoding="utf-8")
+    (document,) = folder_source(tmp_path).documents
+    assert document.metadata.get("title") == title
+
+
 def test_files_are_documents_as_they_stand_with_the_title_they_give(folder, tmp_path, imported):
     (tmp_path / "questions.csv").write_text("question,file\nhow,tea.md\n")
     collection = imported(folder_source(folder, tmp_path / "questions.csv"))
