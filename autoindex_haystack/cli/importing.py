@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from shlex import join
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,6 +11,7 @@ from autoindex_haystack.cli import options
 from autoindex_haystack.cli.flags import debug_option
 from autoindex_haystack.cli.output import print_json, print_notes, progress
 from autoindex_haystack.cli.places import check_outputs
+from autoindex_haystack.wording import counted
 
 if TYPE_CHECKING:
     from autoindex_haystack.collection.importers import Source
@@ -65,9 +67,15 @@ def _write(source: "Callable[[], Source]", inputs: list[Path], out: Path, *, for
         print_json({"collection": str(out.resolve()), **counts, "notes": list(imported.notes)})
         return
     print_notes(imported.notes)
-    click.echo(
-        f"{imported.documents:,} documents, {imported.queries:,} queries and {imported.judgments:,} judgments in {out}"
-    )
+    documents = counted(imported.documents, "document", "documents")
+    queries = counted(imported.queries, "query", "queries")
+    judgments = counted(imported.judgments, "judgment", "judgments")
+    click.echo(f"{documents}, {queries} and {judgments} in {out}")
+    if imported.queries:
+        click.echo(f"Learn on it with: {join(['autoindex', 'optimize', str(out), '--out', f'{out}_run'])}")
+    else:
+        command = join(["autoindex", "make-queries", str(out), "--out", f"{out}_with_queries"])
+        click.echo(f"Questions can be made of its documents: {command}")
 
 
 @_layout(
