@@ -1,6 +1,7 @@
 """Files wherever fsspec reaches: local disks, ``s3://``, ``gs://``, ``hdfs://`` and what else it knows."""
 
 import json
+import os
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -75,6 +76,9 @@ class Folder:
         try:
             with filesystem.open(temporary, "wb") as stream:
                 yield stream
+                if self.local is not None:
+                    stream.flush()
+                    os.fsync(stream.fileno())
             # Another attempt at the same work has written the same.
             with suppress(FileExistsError):
                 filesystem.mv(temporary, path)

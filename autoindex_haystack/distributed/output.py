@@ -14,9 +14,11 @@ Every file is there whole or not at all, and what is done twice gives the same, 
 
 import json
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from filelock import FileLock, Timeout
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from autoindex_haystack.distributed.filesystem import Folder
@@ -96,6 +98,31 @@ class Output:
 
     def __init__(self, url: str) -> None:
         self.folder = Folder(url)
+
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Keep other processes of this machine from the job; on other file systems nobody can be kept from it.
+
+        :returns: A context manager.
+        :raises RunError: If another process is at work on the job.
+        """
+        path = self.folder.local
+        if path is None:
+            yield
+            return
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(path.parent / f".{path.name}.lock", timeout=0, is_singleton=False)
+        try:
+            lock.acquire()
+        except Timeout:
+            msg = f"another process is at work on {path}; wait until it ends, or choose another place"
+            raise RunError(msg) from None
+        try:
+            yield
+        finally:
+            with suppress(OSError):
+                Path(lock.lock_file).unlink()
+            lock.release()
 
     def claim(self, job: Job, *, force: bool) -> None:
         """Begin the job here, or go on with it.

@@ -12,7 +12,7 @@ from autoindex_haystack.distributed.clusters import Cluster, LoadBlock
 from autoindex_haystack.distributed.engines import Engine
 from autoindex_haystack.distributed.filesystem import shown
 from autoindex_haystack.distributed.index_process import is_finished
-from autoindex_haystack.distributed.inputs import find_files, plan_blocks
+from autoindex_haystack.distributed.inputs import InputBlock, find_files, plan_blocks
 from autoindex_haystack.distributed.output import INDEX, LOADED, BlockRecord, Job, Output
 from autoindex_haystack.distributed.parts import BuildPart, merge_parts, plan_parts
 from autoindex_haystack.distributed.tasks import MapBlock
@@ -95,7 +95,7 @@ def index_corpus(
     :returns: What was made.
     :raises CollectionError: If the corpus is missing or broken, or an id occurs twice.
     :raises ProgramError: If the program fails at too many documents.
-    :raises RunError: If the folder holds something else.
+    :raises RunError: If the folder holds something else, or another process is at work on it.
     :raises BackendError: If the engine of the index, or that of the work, fails.
     """
     clock = _Clock()
@@ -116,36 +116,41 @@ def index_corpus(
         sink=(cluster.kind, cluster.url, cluster.index) if cluster else None,
     )
     output = Output(out)
-    output.claim(job, force=force)
-    clock.lap("plan")
+    with output.alone():
+        output.claim(job, force=force)
+        clock.lap("plan")
+        records, resumed = _run_blocks(output, blocks, engine, MapBlock(out, component, limits, isolation), progress)
+        made = _sums(records)
+        made.resumed = resumed
+        _check_failures(records, made, limits.unreachable, out)
+        clock.lap("program")
 
+        progress("looking for ids that repeat", 0, 0)
+        check_ids(output, records)
+        clock.lap("ids")
+
+        if backend is not None:
+            made.parts = _build_index(output, job, records, engine, progress, clock)
+        if cluster is not None:
+            _load(output, cluster, records, made, engine, limits.unreachable, progress)
+            clock.lap("load")
+        output.sweep()
+    made.seconds = clock.seconds
+    return made
+
+
+def _run_blocks(
+    output: Output, blocks: Sequence[InputBlock], engine: Engine, task: MapBlock, progress: Progress
+) -> tuple[list[BlockRecord], int]:
+    """Run the program over the blocks that are not finished; returns all records, and how many there were before."""
     finished = output.finished()
     records = {ordinal: output.record(ordinal) for ordinal in finished}
-    waiting = [block for block in blocks if block.ordinal not in finished]
-    task = MapBlock(out, component, limits, isolation)
     progress("blocks", len(records), len(blocks))
-    for found in engine.each(task, waiting):
+    for found in engine.each(task, [block for block in blocks if block.ordinal not in finished]):
         record = BlockRecord.model_validate(found)
         records[record.block.ordinal] = record
         progress("blocks", len(records), len(blocks))
-    ordered = [records[block.ordinal] for block in blocks]
-    made = _sums(ordered)
-    made.resumed = len(finished)
-    _check_failures(ordered, made, limits.unreachable, out)
-    clock.lap("program")
-
-    progress("looking for ids that repeat", 0, 0)
-    check_ids(output, ordered)
-    clock.lap("ids")
-
-    if backend is not None:
-        made.parts = _build_index(output, job, ordered, engine, progress, clock)
-    if cluster is not None:
-        _load(output, cluster, ordered, made, engine, limits.unreachable, progress)
-        clock.lap("load")
-    output.sweep()
-    made.seconds = clock.seconds
-    return made
+    return [records[block.ordinal] for block in blocks], len(finished)
 
 
 def _build_index(

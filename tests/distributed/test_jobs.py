@@ -136,6 +136,14 @@ def test_a_killed_job_goes_on(corpus, frozen, tmp_path):
     assert [row for row in rows(out) if not row["doc_id"].startswith("c")] == rows(done)
 
 
+def test_two_processes_are_not_at_work_on_one_job(corpus, frozen, tmp_path):
+    out, engine = str(tmp_path / "out"), LocalEngine(1)
+    with Output(out).alone(), pytest.raises(RunError, match=f"another process is at work on {out}; wait"):
+        index_corpus([corpus], frozen, out, engine=engine, backend=None)
+    index_corpus([corpus], frozen, out, engine=engine, backend=None)
+    assert {path.name for path in tmp_path.iterdir()} == {"corpus", "frozen", "out"}
+
+
 def test_poisoned_documents_are_put_aside_with_their_errors(corpus, frozen, tmp_path):
     bad = [record(500, "poison"), "{broken", {"_id": 7, "text": "x"}, {"_id": "n", "text": None}]
     write_lines(corpus / "c.jsonl", [record(501), *bad, record(502)])
