@@ -15,8 +15,9 @@ from autoindex_haystack.cli.output import print_json, progress
 from autoindex_haystack.cli.places import check_outputs
 
 if TYPE_CHECKING:
-    from autoindex_haystack.distributed import Engine
-    from autoindex_haystack.distributed.clusters import Kind
+    from autoindex_haystack.distributed import Engine, Indexed
+    from autoindex_haystack.distributed.clusters import Cluster, Kind
+    from autoindex_haystack.frozen import FrozenComponent
     from autoindex_haystack.retrieval import BM25Settings
     from autoindex_haystack.sandbox import Isolation, Limits
 
@@ -154,13 +155,7 @@ def index_in_blocks(
         out = str(Path(out).resolve())
     component = load_frozen(frozen)
     settings = bm25(component.manifest.settings.bm25)
-    cluster = None
-    if blocks.sink is not None:
-        from autoindex_haystack.distributed.clusters import Cluster
-        from autoindex_haystack.frozen.pipelines import default_index
-
-        kind, url, name = blocks.sink
-        cluster = Cluster.from_environment(kind, url, name or default_index(component.manifest), settings)
+    cluster = _cluster(blocks, component, settings)
     wanted: str | None = backend
     if cluster is not None and ctx.get_parameter_source("backend") is click.core.ParameterSource.DEFAULT:
         wanted = None
@@ -198,10 +193,27 @@ def index_in_blocks(
     if as_json:
         print_json(summary)
         return
+    _print(summary, made, cluster)
+
+
+def _cluster(blocks: Blocks, component: "FrozenComponent", settings: "BM25Settings") -> "Cluster | None":
+    """The index of a cluster that is to be loaded."""
+    if blocks.sink is None:
+        return None
+    from autoindex_haystack.distributed.clusters import Cluster
+    from autoindex_haystack.frozen.pipelines import default_index
+
+    kind, url, name = blocks.sink
+    return Cluster.from_environment(kind, url, name or default_index(component.manifest), settings)
+
+
+def _print(summary: dict[str, Any], made: "Indexed", cluster: "Cluster | None") -> None:
+    """Say what was made to people."""
+    out = summary["out"]
     kept = f" ({made.resumed:,} of them finished before)" if made.resumed else ""
     click.echo(
-        f"{made.documents:,} documents as {made.chunks:,} chunks in {out} ({wanted or 'Parquet'}, component "
-        f"{component.manifest.sha256[:12]}, {made.blocks:,} blocks{kept}, {summary['seconds']:.1f} seconds)"
+        f"{made.documents:,} documents as {made.chunks:,} chunks in {out} ({summary['backend'] or 'Parquet'}, "
+        f"component {summary['component_sha256'][:12]}, {made.blocks:,} blocks{kept}, {summary['seconds']:.1f} seconds)"
     )
     if cluster:
         click.echo(f"{made.loaded:,} chunks are in the index {cluster.index} at {cluster.url}")

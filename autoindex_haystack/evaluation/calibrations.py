@@ -6,9 +6,10 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from autoindex_haystack.errors import Cancelled
+from autoindex_haystack.evaluation.slots import slot_given_back
 from autoindex_haystack.sandbox import IsCancelled
 
 _MOST_BYTES = 128 << 20
@@ -31,7 +32,8 @@ class Learned:
 
 
 class Calibrations:
-    """Keeps what was learned. Usable from several threads: who asks for what is being learned waits for it.
+    """Keeps what was learned. Usable from several threads: who asks for what is being learned waits for it,
+    and lets another one work meanwhile.
 
     A failure is not kept: it names lines of the program that failed, so every program fails for itself.
     """
@@ -50,16 +52,11 @@ class Calibrations:
         :param cancelled: Asked several times a second while waiting.
         :raises Cancelled: If the work was called off while waiting.
         """
-        with self._changed:
-            while key in self._busy:
-                self._changed.wait(_TICK)
-                if cancelled():
-                    msg = "the program's run was called off"
-                    raise Cancelled(msg)
-            if key in self._known:
-                self._known.move_to_end(key)
-                return self._known[key][0]
-            self._busy.add(key)
+        while (found := self._take(key)) is None:
+            with slot_given_back():
+                self._wait(key, cancelled)
+        if isinstance(found, Learned):
+            return found
         try:
             began = time.monotonic()
             learned = Learned(calibrate(), time.monotonic() - began)
@@ -69,6 +66,26 @@ class Calibrations:
                 self._busy.discard(key)
                 self._changed.notify_all()
         return learned
+
+    def _take(self, key: str) -> Learned | Literal["to learn"] | None:
+        """What is known under a key, or that it is for the caller to learn; None while another one learns it."""
+        with self._changed:
+            if key in self._busy:
+                return None
+            if key in self._known:
+                self._known.move_to_end(key)
+                return self._known[key][0]
+            self._busy.add(key)
+            return "to learn"
+
+    def _wait(self, key: str, cancelled: IsCancelled) -> None:
+        """Wait until nobody learns it."""
+        with self._changed:
+            while key in self._busy:
+                self._changed.wait(_TICK)
+                if cancelled():
+                    msg = "the program's run was called off"
+                    raise Cancelled(msg)
 
     def _keep(self, key: str, learned: Learned) -> None:
         size = len(json.dumps(learned.state))

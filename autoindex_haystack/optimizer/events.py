@@ -69,10 +69,12 @@ class RunEnded:
 
     :param run: The run folder.
     :param result: The result, which is on disk with the frozen component; None when the search broke off.
+    :param interrupted: Whether it broke off because someone wished it.
     """
 
     run: Path
     result: RunResult | None
+    interrupted: bool = False
 
 
 @dataclass(frozen=True)

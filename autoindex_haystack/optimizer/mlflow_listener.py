@@ -141,9 +141,9 @@ class MLflowListener:
                     self._counts["adopted"] += 1
                     self._best = adopted.evaluation
                 self._step(iteration)
-            case RunEnded(run, result):
+            case RunEnded(run, result, interrupted):
                 if result is None:
-                    self._client.set_terminated(self._run_id, "KILLED")
+                    self._client.set_terminated(self._run_id, "KILLED" if interrupted else "FAILED")
                     return
                 self._step(0)
                 self._log(_final(result), max(self._steps))

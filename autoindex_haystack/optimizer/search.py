@@ -239,7 +239,7 @@ class Search:
 
         :returns: The result.
         """
-        result = None
+        result, interrupted = None, False
         self._listen(RunBegun(self._folder.path, read_info(self._folder.path)))
         try:
             with self._status:
@@ -247,6 +247,9 @@ class Search:
                 self._run(standing)
                 result = self._finish(standing)
             return result
+        except (Interrupted, KeyboardInterrupt):
+            interrupted = True
+            raise
         except OSError as error:
             where = f"{error.filename}: " if error.filename else ""
             msg = f"the search broke off ({where}{error.strerror or error})"
@@ -254,7 +257,7 @@ class Search:
                 msg += f"; mend that and go on with `autoindex optimize --resume {self._folder.path}`"
             raise RunError(msg) from error
         finally:
-            self._listen(RunEnded(self._folder.path, result))
+            self._listen(RunEnded(self._folder.path, result, interrupted))
 
     def _start(self) -> Standing:
         """Evaluate the baseline and the program to start from."""

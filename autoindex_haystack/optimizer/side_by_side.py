@@ -2,17 +2,22 @@
 
 import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import CancelledError, ThreadPoolExecutor
 from typing import TypeVar
 
+from autoindex_haystack.evaluation.slots import Slots
 from autoindex_haystack.sandbox import IsCancelled
 
 T = TypeVar("T")
+
+_MOST_THREADS = 64
+"""Threads at work and waiting together."""
 
 
 def side_by_side(works: Sequence[Callable[[IsCancelled], T]], jobs: int, take: Callable[[int, T], None]) -> None:
     """Do pieces of work in threads and take their results in this thread, in the order of the work.
 
+    A piece that only waits for another one lets a third begin (see :mod:`autoindex_haystack.evaluation.slots`).
     When one fails, ``take`` fails or Ctrl-C is pressed, no further piece is begun, those that run are told to end, and
     all have ended before the error goes on.
 
@@ -24,9 +29,16 @@ def side_by_side(works: Sequence[Callable[[IsCancelled], T]], jobs: int, take: C
         for i, work in enumerate(works):
             take(i, work(lambda: False))
         return
-    cancelled = threading.Event()
-    with ThreadPoolExecutor(jobs, thread_name_prefix="autoindex") as pool:
-        futures = [pool.submit(work, cancelled.is_set) for work in works]
+    cancelled, slots = threading.Event(), Slots(jobs)
+
+    def do(work: Callable[[IsCancelled], T]) -> T:
+        with slots.taken():
+            if cancelled.is_set():
+                raise CancelledError
+            return work(cancelled.is_set)
+
+    with ThreadPoolExecutor(min(len(works), _MOST_THREADS), thread_name_prefix="autoindex") as pool:
+        futures = [pool.submit(do, work) for work in works]
         try:
             for i, future in enumerate(futures):
                 take(i, future.result())

@@ -31,6 +31,13 @@ class Reached(Scripted):
         return []
 
 
+class Failing(Scripted):
+    """One that has a fault."""
+
+    def propose(self, state):
+        return 1 // 0
+
+
 def proposer():
     return Reached([SAME, BROKEN, STEMS, MORE_STEMS], [SAME], combination=BOTH)
 
@@ -45,7 +52,10 @@ def test_the_first_event_of_a_search_tells_how_it_is_made_and_the_last_its_resul
     events.clear()
     with pytest.raises(Interrupted):
         optimize(collection, tmp_path / "other", proposer=Scripted([STEMS]), listener=events.append, stop=lambda: True)
-    assert events[-1] == RunEnded(tmp_path / "other", None)
+    assert events[-1] == RunEnded(tmp_path / "other", None, interrupted=True)
+    with pytest.raises(ZeroDivisionError):
+        optimize(collection, tmp_path / "broken", proposer=Failing([STEMS]), listener=events.append)
+    assert events[-1] == RunEnded(tmp_path / "broken", None)
 
 
 def test_without_mlflow_it_is_told_what_to_install(monkeypatch):
@@ -146,6 +156,14 @@ def test_a_search_that_is_resumed_goes_on_with_its_run(collection, tmp_path, sto
     assert run.info.status == "FINISHED"
     assert [step for step, _ in by_step(client, run, "validation/objective")] == [0, 1, 2]
     assert by_step(client, run, "candidates/tried")[-1] == (2, result.tried)
+
+
+def test_a_search_that_fails_leaves_a_run_that_failed(collection, tmp_path, store):
+    uri, client = store
+    listener = MLflowListener(tracking_uri=uri)
+    with pytest.raises(ZeroDivisionError):
+        optimize(collection, tmp_path / "run", settings=SETTINGS, proposer=Failing([STEMS]), listener=listener)
+    assert the_run(client).info.status == "FAILED"
 
 
 def test_a_store_that_is_lost_stops_no_search_and_one_that_never_was_begins_none(collection, tmp_path, store, caplog):

@@ -4,6 +4,7 @@ import threading
 
 import pytest
 
+from autoindex_haystack.evaluation.calibrations import Calibrations
 from autoindex_haystack.optimizer.side_by_side import side_by_side
 
 SECONDS = 30
@@ -38,6 +39,31 @@ def test_no_more_than_the_jobs_are_at_work_at_a_time():
 
     side_by_side([lambda c, i=i: work(i, c) for i in range(8)], 2, lambda *_: None)
     assert max(most) == 2
+
+
+def test_a_piece_that_waits_for_another_lets_a_third_begin():
+    known, learning, third, at_work, most = Calibrations(), threading.Event(), threading.Event(), [], []
+
+    def learn():
+        learning.set()
+        assert third.wait(SECONDS)
+        return {"n": 1}
+
+    def work(i, cancelled):
+        if i == 1:
+            assert learning.wait(SECONDS)
+        if i < 2:
+            return known.learn("key", learn, cancelled).state["n"]
+        at_work.append(i)
+        most.append(len(at_work))
+        third.set()
+        at_work.remove(i)
+        return i
+
+    taken = []
+    side_by_side([lambda c, i=i: work(i, c) for i in range(4)], 2, lambda *result: taken.append(result))
+    assert taken == [(0, 1), (1, 1), (2, 2), (3, 3)]
+    assert max(most) == 1
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError])
