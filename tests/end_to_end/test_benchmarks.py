@@ -122,7 +122,8 @@ def test_programs_are_transferred_and_ranked_by_synthetic_queries(tmp_path: Path
 
 
 def test_a_sample_that_is_everything_ranks_programs_as_the_whole_does(tmp_path: Path) -> None:
-    optimize(KITCHEN, tmp_path / "run", settings=SearchSettings(iterations=1, candidates=3))
+    settings = SearchSettings(iterations=1, candidates=3, objective="ndcg@10")
+    optimize(KITCHEN, tmp_path / "run", settings=settings, split_seed=1)
     half, whole = run("benchmarks/sampling.py", str(KITCHEN), str(tmp_path / "run"), "--share", "0.5", "--share", "1")
     assert (whole["documents"], whole["sample"], whole["lost"]) == (40, 40, 0)
     assert half["sample"] < 40
@@ -142,3 +143,18 @@ def test_the_benchmark_of_scale_fits_lines_and_plans(tmp_path: Path) -> None:
     [line] = found["fits"]
     small, large = (sum(one["disk"].values()) for one in found["runs"])
     assert line["disk"] == pytest.approx((large - small) / 360 * 1e6)
+
+
+def test_the_table_of_what_helped_names_no_collection_and_holds_what_was_tried(tmp_path: Path) -> None:
+    settings = SearchSettings(iterations=1, candidates=8, objective="ndcg@10")
+    optimize(KITCHEN, tmp_path / "run", settings=settings, split_seed=1)
+    out = tmp_path / "priors.json"
+    command = [sys.executable, "benchmarks/priors.py", f"{KITCHEN}={tmp_path / 'run'}", "--out", str(out)]
+    done = subprocess.run(command, cwd=KITCHEN.parents[2], capture_output=True, text=True, check=True, timeout=300)
+    assert KITCHEN.name not in out.read_text()
+    (row,) = json.loads(out.read_text())["rows"]
+    assert done.stdout == f"1 rows, {len(row['gain'])} gains\n"
+    assert set(row) == {"corpus", "kind", "gain", "surplus"}
+    assert row["gain"]
+    assert all(set(gain) == {"recall@100", "ndcg@10"} for gain in (*row["gain"].values(), *row["surplus"].values()))
+    assert set(row["surplus"]) <= set(row["gain"])
