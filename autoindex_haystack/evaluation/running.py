@@ -1,6 +1,7 @@
 """Running programs over one corpus, always under the same limits and with the same workers."""
 
 import hashlib
+import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -83,6 +84,7 @@ class CorpusRunner:
         self._key = key
         self._isolation: Isolation = isolation
         self._learned_apart = learned_apart
+        self._failed: set[str] = set()
         self._documents = DocumentFile(collection.documents)
         self._calibrations = Calibrations()
         self.layers: tuple[str, ...] = ()
@@ -219,19 +221,34 @@ class CorpusRunner:
         self, program: Program, runner: ProgramRunner, workers: int | None, cancelled: IsCancelled | None
     ) -> Learned:
         """What a program learns, thing by thing where it can be taken apart."""
+        found = self._learn_apart(program, workers, cancelled)
+        if found is None:
+            return self._calibrations.learn(calibration_key(program), runner.calibrate, cancelled or _never)
+        return found
+
+    def _learn_apart(self, program: Program, workers: int | None, cancelled: IsCancelled | None) -> Learned | None:
+        """What a program learns, each thing by itself; None where the whole has to show what becomes of it.
+
+        The seconds are at most too many: what several things depend on is learned for each.
+        """
         parts = self._learned_apart(program.source) if self._learned_apart else {}
         found: dict[str, Learned] = {}
-        try:
-            for key, source in parts.items():
-                part = Program(source, program.name)
-                calibrate = partial(self._calibrate, part, workers, cancelled)
-                found[key] = self._calibrations.learn(calibration_key(part), calibrate, cancelled or _never)
-        except ProgramError:
-            found = {}  # The program fails for itself: the message names its own lines.
-        if not found:
-            return self._calibrations.learn(calibration_key(program), runner.calibrate, cancelled or _never)
-        state = {key: learned.state[key] for key, learned in found.items()}
-        return Learned(state, sum(learned.seconds for learned in found.values()))
+        for name, source in parts.items():
+            part = Program(source, program.name)
+            key, calibrate = calibration_key(part), partial(self._calibrate, part, workers, cancelled)
+            if key in self._failed:
+                return None
+            try:
+                found[name] = self._calibrations.learn(key, calibrate, cancelled or _never)
+            except ProgramError:
+                # The program fails for itself: the message names its own lines.
+                self._failed.add(key)
+                return None
+        state = {name: found[name].state[name] for name in sorted(found)}
+        seconds = sum(learned.seconds for learned in found.values())
+        # The limits are those of a program, not of each of its parts.
+        within = seconds <= self._limits.seconds and len(json.dumps(state).encode()) <= self._limits.state_bytes
+        return Learned(state, seconds) if found and within else None
 
     def _calibrate(self, program: Program, workers: int | None, cancelled: IsCancelled | None) -> dict[str, Any]:
         with self._runner(program, None, workers, cancelled) as runner:

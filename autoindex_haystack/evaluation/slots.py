@@ -15,7 +15,8 @@ class Slots:
     """
 
     def __init__(self, count: int) -> None:
-        self._free = threading.Semaphore(count)
+        self._free, self._returning = count, 0
+        self._changed = threading.Condition()
 
     @contextmanager
     def taken(self) -> Iterator[None]:
@@ -23,20 +24,34 @@ class Slots:
 
         :returns: A context manager.
         """
-        with self._free:
-            _here.slots = self
-            try:
-                yield
-            finally:
-                _here.slots = None
-
-    @contextmanager
-    def _given_back(self) -> Iterator[None]:
-        self._free.release()
+        with self._changed:
+            self._changed.wait_for(lambda: self._free and not self._returning)
+            self._free -= 1
+        _here.slots = self
         try:
             yield
         finally:
-            self._free.acquire()
+            _here.slots = None
+            self._release()
+
+    @contextmanager
+    def _given_back(self) -> Iterator[None]:
+        self._release()
+        try:
+            yield
+        finally:
+            # Before those who have not begun: results are wanted in the order of the work.
+            with self._changed:
+                self._returning += 1
+                self._changed.wait_for(lambda: self._free)
+                self._returning -= 1
+                self._free -= 1
+                self._changed.notify_all()
+
+    def _release(self) -> None:
+        with self._changed:
+            self._free += 1
+            self._changed.notify_all()
 
 
 @contextmanager

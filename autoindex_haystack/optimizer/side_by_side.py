@@ -11,7 +11,7 @@ from autoindex_haystack.sandbox import IsCancelled
 T = TypeVar("T")
 
 _MOST_THREADS = 64
-"""Threads at work and waiting together."""
+"""Threads at work and waiting together, if there are no more jobs."""
 
 
 def side_by_side(works: Sequence[Callable[[IsCancelled], T]], jobs: int, take: Callable[[int, T], None]) -> None:
@@ -37,7 +37,7 @@ def side_by_side(works: Sequence[Callable[[IsCancelled], T]], jobs: int, take: C
                 raise CancelledError
             return work(cancelled.is_set)
 
-    with ThreadPoolExecutor(min(len(works), _MOST_THREADS), thread_name_prefix="autoindex") as pool:
+    with ThreadPoolExecutor(min(len(works), max(jobs, _MOST_THREADS)), thread_name_prefix="autoindex") as pool:
         futures = [pool.submit(do, work) for work in works]
         try:
             for i, future in enumerate(futures):

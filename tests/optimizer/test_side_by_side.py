@@ -1,6 +1,7 @@
 """Work side by side: results in the order of the work, and nothing goes on after an error or Ctrl-C."""
 
 import threading
+import time
 
 import pytest
 
@@ -41,29 +42,37 @@ def test_no_more_than_the_jobs_are_at_work_at_a_time():
     assert max(most) == 2
 
 
-def test_a_piece_that_waits_for_another_lets_a_third_begin():
-    known, learning, third, at_work, most = Calibrations(), threading.Event(), threading.Event(), [], []
+def test_a_piece_that_waits_for_another_lets_a_third_begin_and_goes_on_before_a_fourth():
+    known, learning, third, begun = Calibrations(), threading.Event(), threading.Event(), []
 
     def learn():
         learning.set()
         assert third.wait(SECONDS)
+        # Were there a place for it, the fourth would begin now.
+        time.sleep(0.2)
+        begun.append("learned")
         return {"n": 1}
 
     def work(i, cancelled):
         if i == 1:
             assert learning.wait(SECONDS)
         if i < 2:
-            return known.learn("key", learn, cancelled).state["n"]
-        at_work.append(i)
-        most.append(len(at_work))
+            found = known.learn("key", learn, cancelled).state["n"]
+            begun.append(f"{i} goes on")
+            time.sleep(0.1)
+            return found
+        begun.append(i)
         third.set()
-        at_work.remove(i)
+        while "1 goes on" not in begun:
+            assert i == 2
+            time.sleep(0.01)
         return i
 
     taken = []
     side_by_side([lambda c, i=i: work(i, c) for i in range(4)], 2, lambda *result: taken.append(result))
     assert taken == [(0, 1), (1, 1), (2, 2), (3, 3)]
-    assert max(most) == 1
+    assert begun[:2] == [2, "learned"]
+    assert begun.index("1 goes on") < begun.index(3)
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError])

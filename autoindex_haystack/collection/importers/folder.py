@@ -7,6 +7,7 @@ import html
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from string import punctuation
 
 from markdown_it import MarkdownIt
 
@@ -19,11 +20,9 @@ SUFFIXES = (".md", ".markdown", ".mdx", ".rst", ".txt", ".html", ".htm")
 
 _HTML_TITLE = re.compile(r"<title[^>]*>(.*?)</title>", re.IGNORECASE | re.DOTALL)
 _FRONT_MATTER_TITLE = re.compile(r"^title:[ \t]*(.+?)[ \t]*$", re.MULTILINE)
-_RST_TITLE = re.compile(
-    r"\A(?:[ \t]*(?:(?:\.\.|:)[^\n]*)?\n)*"  # Comments, labels and fields before it.
-    r"(?:([=#*~^-])\1+\n)?[ \t]*(\S.*?)[ \t]*\n([=#*~^-])\3+[ \t]*$",
-    re.MULTILINE,
-)
+_FRONT_MATTER = re.compile(r"\A---[ \t]*\n(?!\s*\n)(.*?)^(?:---|\.\.\.)[ \t]*$", re.MULTILINE | re.DOTALL)
+_MARKDOWN = MarkdownIt().disable("inline")
+
 _HEAD = 4_000
 """Characters of a file in which its title stands."""
 
@@ -81,12 +80,31 @@ def _title(suffix: str, head: str) -> str:
     if suffix == ".txt":
         return ""
     if suffix == ".rst":
-        found = _RST_TITLE.search(head)
-        return found[2] if found else ""
-    if head.startswith("---\n"):
-        front, _, head = head.partition("\n---")
-        if found := _FRONT_MATTER_TITLE.search(front):
+        return _rst_title(head.split("\n"))
+    if front := _FRONT_MATTER.match(head):
+        if found := _FRONT_MATTER_TITLE.search(front[1]):
             return found[1].strip("\"'")
-    tokens = MarkdownIt().parse(head)
-    first = next((i for i, token in enumerate(tokens) if token.type == "heading_open" and token.tag == "h1"), None)
-    return " ".join(tokens[first + 1].content.split()) if first is not None else ""
+        head = head[front.end() :]
+    tokens = _MARKDOWN.parse(head)
+    opens = [i for i, token in enumerate(tokens) if token.type == "heading_open"]
+    titles = (tokens[i + 1].content for i in opens if tokens[i].tag == "h1" and tokens[i].level == 0)
+    return " ".join(next(filter(str.strip, titles), "").split())
+
+
+def _rst_title(lines: list[str]) -> str:
+    """The title of a reStructuredText: the first line that is no comment, label or field, if it is underlined."""
+    for i, line in enumerate(lines):
+        below, last = [*lines[i + 1 : i + 3], "", ""][:2]
+        if _is_adornment(line) and _is_adornment(last):
+            return below.strip()
+        if not line.strip() or line[0].isspace() or line.startswith((".. ", ":")) or line.strip() == "..":
+            continue
+        underlined = _is_adornment(below) and len(below.rstrip()) >= len(line.rstrip())
+        return line.strip() if underlined and not _is_adornment(line) else ""
+    return ""
+
+
+def _is_adornment(line: str) -> bool:
+    """Whether a line of reStructuredText can stand below a title."""
+    marks = line.rstrip()
+    return len(marks) > 1 and len(set(marks)) == 1 and marks[0] in punctuation
