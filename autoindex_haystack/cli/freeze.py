@@ -52,11 +52,8 @@ def command(
     time. The held-out queries are scored for the program now; its card and manifest say that it was chosen by hand.
     """
     from autoindex_haystack.optimizer.refreeze import freeze_from_run
-    from autoindex_haystack.report.changes import find_program
 
     check_outputs(out, inputs=[run], force=force)
-    if "." in program:
-        program = find_program(run, program).sha256
     frozen = freeze_from_run(
         run, program, out, collection=collection, workers=workers, isolation=isolation, force=force
     )

@@ -1,6 +1,7 @@
 """Freezing another program of a finished run than the one that was adopted."""
 
 import math
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from autoindex_haystack.optimizer.correction import luck_of_the_choice
 from autoindex_haystack.optimizer.freezing import Conditions, freeze_program, held_out_differences, measured_gain
 from autoindex_haystack.optimizer.replay import recorded_settings
 from autoindex_haystack.program import Program, builtin_program
-from autoindex_haystack.runs import kept_program, read_info, read_journal, read_result
+from autoindex_haystack.runs import candidate_label, kept_program, read_info, read_journal, read_result
 from autoindex_haystack.sandbox import Isolation
 
 _SHORTEST = 4
@@ -26,7 +27,7 @@ _SAME = 1e-6
 
 def freeze_from_run(
     run: Path,
-    program_sha256: str,
+    name: str,
     out: Path | None = None,
     *,
     collection: Path | None = None,
@@ -37,7 +38,8 @@ def freeze_from_run(
     """Freeze a program that a run has evaluated; the held-out queries are scored for it now, once.
 
     :param run: The run folder.
-    :param program_sha256: The program's hash, or a beginning of it, of four digits or more, that no other one has.
+    :param name: The program's label, such as ``2.1`` (iteration 2, candidate 1), its hash, or a beginning of that, of
+        four digits or more, that no other one has.
     :param out: The new folder; ``frozen-`` and the hash's first digits in the run folder when not given.
     :param collection: The collection's folder, when it is no longer where it was.
     :param workers: Worker processes.
@@ -50,8 +52,10 @@ def freeze_from_run(
     """
     info, result = read_info(run), read_result(run)
     settings = recorded_settings(info.settings)
-    records, failures = _evaluations(run)
-    record = _find(records, program_sha256, run)
+    journal = read_journal(run)
+    records, failures = _evaluations(journal)
+    labels = {candidate_label(record): record["program"] for record in journal if record["record"] == "candidate"}
+    record = _find(records, labels, name, run)
     if why := failures.get(record["program"]):
         msg = f"program {record['program'][:12]} of {run} cannot be frozen, since it failed: {why}"
         raise RunError(msg)
@@ -113,26 +117,28 @@ def freeze_from_run(
     )
 
 
-def _evaluations(run: Path) -> tuple[list[dict[str, Any]], dict[str, str]]:
+def _evaluations(journal: list[dict[str, Any]]) -> tuple[list[dict[str, Any]], dict[str, str]]:
     """The records of all evaluated programs, the baseline's first, and what failed in the end, by program."""
-    found = list(read_journal(run))
-    evaluations = {record["program"]: record for record in found if record["record"] == "evaluation"}
-    failures = {record["program"]: record["error"] for record in found if record["record"] == "failure"}
+    evaluations = {record["program"]: record for record in journal if record["record"] == "evaluation"}
+    failures = {record["program"]: record["error"] for record in journal if record["record"] == "failure"}
     return list(evaluations.values()), failures
 
 
-def _find(records: list[dict[str, Any]], program_sha256: str, run: Path) -> dict[str, Any]:
-    beginning = program_sha256.strip().lower()
+def _find(records: list[dict[str, Any]], labels: Mapping[str, str], name: str, run: Path) -> dict[str, Any]:
+    if "." in name and name not in labels:
+        msg = f"program {name!r} is not clear: {run} has no such candidate; its labels are in its report"
+        raise RunError(msg)
+    beginning = labels.get(name, name).strip().lower()
     if len(beginning) < _SHORTEST:
-        msg = f"{program_sha256!r} is too short for a program's sha256; give its first {_SHORTEST} digits or more"
+        msg = f"{name!r} is too short for a program's sha256; give its first {_SHORTEST} digits or more"
         raise RunError(msg)
     found = [record for record in records if record["program"].startswith(beginning)]
     if not found:
-        msg = f"{run} holds no evaluated program {program_sha256!r}; its result.json lists programs under pareto"
+        msg = f"{run} holds no evaluated program {name!r}; its result.json lists programs under pareto"
         raise RunError(msg)
     if len(found) > 1:
         which = ", ".join(record["program"][: len(beginning) + 4] for record in found)
-        msg = f"{len(found)} programs of {run} begin with {program_sha256!r}: {which}; give more digits"
+        msg = f"{len(found)} programs of {run} begin with {name!r}: {which}; give more digits"
         raise RunError(msg)
     return found[0]
 

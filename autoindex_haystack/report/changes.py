@@ -40,7 +40,8 @@ def find_change(run: Path, program: str | None = None, *, best: bool = False, ag
     :returns: The change.
     :raises RunError: If the run has no such program, or it has no parent.
     """
-    programs = read_programs(run, _objective(run))
+    objective: Any = read_info(run).settings.objective
+    programs = read_programs(run, objective)
     if program is not None:
         chosen = _find(programs, program, run)
     elif best:
@@ -58,21 +59,6 @@ def find_change(run: Path, program: str | None = None, *, best: bool = False, ag
     old, new = other.source.splitlines(), chosen.source.splitlines()
     before, after = (f"{tried.label} ({tried.sha256[:12]})" for tried in (other, chosen))
     return Change(chosen, other, list(unified_diff(old, new, before, after, lineterm="")))
-
-
-def find_program(run: Path, name: str) -> Tried:
-    """Find a program of a run by what people call it.
-
-    :param run: The run folder; the run need not be finished.
-    :param name: The program's label, such as ``3.2``, or six or more digits of its hash.
-    :returns: The program and what became of it.
-    :raises RunError: If the run has no such program, or several.
-    """
-    return _find(read_programs(run, _objective(run)), name, run)
-
-
-def _objective(run: Path) -> Any:
-    return read_info(run).settings.objective
 
 
 def _parent(programs: Sequence[Tried], chosen: Tried, run: Path) -> Tried:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from autoindex_haystack.errors import RunError
 from autoindex_haystack.evaluation.metrics import PerQuery
 from autoindex_haystack.evaluation.objective import Objective, objective_value
-from autoindex_haystack.runs import START, kept_program, read_info, read_journal
+from autoindex_haystack.runs import START, candidate_label, kept_program, read_info, read_journal
 
 Fate = Literal["baseline", "adopted", "not adopted", "no better", "dropped", "failed"]
 """What became of a program. Those ``not adopted`` gained, but another one gained more or the rule of acceptance refused
@@ -114,7 +114,7 @@ class _Records:
         """What is known of a candidate."""
         sha256, key = record["program"], (record["iteration"], record["program"])
         known: dict[str, Any] = {
-            "label": f"{record['iteration']}.{record['number']}",
+            "label": candidate_label(record),
             "sha256": sha256,
             "iteration": record["iteration"],
             "idea": record["idea"],

@@ -21,7 +21,7 @@ from autoindex_haystack.runs.folder import (
     read_info,
     read_result,
 )
-from autoindex_haystack.runs.journal import read_journal
+from autoindex_haystack.runs.journal import candidate_label, read_journal
 from autoindex_haystack.runs.lock import is_at_work, refuse_at_work
 
 __all__ = [
@@ -39,6 +39,7 @@ __all__ = [
     "RunSettings",
     "RunStory",
     "TransformStory",
+    "candidate_label",
     "installed_versions",
     "is_at_work",
     "kept_program",

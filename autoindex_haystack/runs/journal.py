@@ -169,6 +169,14 @@ def read_journal(run: Path) -> list[Record]:
     return records
 
 
+def candidate_label(record: Record) -> str:
+    """Returns what people call a candidate: its iteration and its number in it, such as ``2.1``.
+
+    :param record: The record of kind ``candidate``.
+    """
+    return f"{record['iteration']}.{record['number']}"
+
+
 def sync_folder(folder: Path) -> None:
     """See that the names in a folder are on disk.
 
